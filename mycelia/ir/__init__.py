@@ -1,0 +1,1 @@
+"""The intermediate representation: types, graph, operator records, text form, verifier, interpreter."""

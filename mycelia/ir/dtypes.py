@@ -1,0 +1,86 @@
+"""Element types: one object each, shared by every layer."""
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+
+
+class DType:
+    """An element type.
+
+    Attributes:
+        name: MindSpore's spelling in lower case, e.g. ``"float32"``, ``"bool"``.
+        numpy: the NumPy dtype that holds it on the host.
+        itemsize: bytes of one element.
+        kind: ``"b"`` bool, ``"i"`` signed, ``"u"`` unsigned, ``"f"`` floating.
+    """
+
+    __slots__ = ("name", "numpy", "itemsize", "kind", "code")
+
+    def __init__(self, name: str, numpy_type: object, kind: str, code: int) -> None:
+        self.name = name
+        self.numpy = np.dtype(numpy_type)
+        self.itemsize = self.numpy.itemsize
+        self.kind = kind
+        self.code = code
+
+    @property
+    def is_float(self) -> bool:
+        return self.kind == "f"
+
+    @property
+    def is_integer(self) -> bool:
+        return self.kind in "iu"
+
+    @property
+    def bits(self) -> int:
+        return self.itemsize * 8
+
+    def __repr__(self) -> str:
+        return "mindspore." + (self.name + "_" if self.kind == "b" else self.name)
+
+    def __str__(self) -> str:
+        stem = self.name.rstrip("0123456789")
+        names = {"bool": "Bool", "int": "Int", "uint": "UInt", "float": "Float", "bfloat": "BFloat"}
+        return names[stem] + self.name[len(stem):]
+
+    def __reduce__(self) -> tuple:
+        return _by_name, (self.name,)
+
+
+bool_ = DType("bool", np.bool_, "b", 0)
+int8 = DType("int8", np.int8, "i", 1)
+int16 = DType("int16", np.int16, "i", 2)
+int32 = DType("int32", np.int32, "i", 3)
+int64 = DType("int64", np.int64, "i", 4)
+uint8 = DType("uint8", np.uint8, "u", 5)
+uint16 = DType("uint16", np.uint16, "u", 6)
+uint32 = DType("uint32", np.uint32, "u", 7)
+uint64 = DType("uint64", np.uint64, "u", 8)
+float16 = DType("float16", np.float16, "f", 9)
+float32 = DType("float32", np.float32, "f", 10)
+float64 = DType("float64", np.float64, "f", 11)
+bfloat16 = DType("bfloat16", ml_dtypes.bfloat16, "f", 12)
+
+ALL = (bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, float32, float64, bfloat16)
+FLOATS = (float16, float32, float64, bfloat16)
+INTEGERS = tuple(d for d in ALL if d.is_integer)
+BY_NAME = {d.name: d for d in ALL}
+_BY_NUMPY = {d.numpy: d for d in ALL}
+
+
+def _by_name(name: str) -> DType:
+    return BY_NAME[name]
+
+
+def from_numpy_dtype(dtype: object) -> DType:
+    """The DType of a NumPy dtype (or anything ``np.dtype`` takes).
+
+    Raises:
+        TypeError: the dtype has no counterpart, e.g. strings or objects.
+    """
+    found = _BY_NUMPY.get(np.dtype(dtype))  # type: ignore[call-overload]
+    if found is None:
+        raise TypeError(f"no tensor element type for NumPy dtype {np.dtype(dtype)!r}; "  # type: ignore[call-overload]
+                        f"supported: {', '.join(BY_NAME)}")
+    return found
