@@ -65,11 +65,28 @@ class Operator:
         result = self.infer(*types, **attrs)
         return result if isinstance(result, tuple) else (result,)
 
+    def __call__(self, *inputs: Any, **attrs: Any) -> Any:
+        """Applies the operator to tensors through the current interpreter (see `mycelia.ops.dispatch`)."""
+        return _binder(self, inputs, attrs)
+
     def __repr__(self) -> str:
         return f"<operator {self.name}>"
 
     def __reduce__(self) -> tuple:
         return get, (self.name,)
+
+
+def _unbound(op: Operator, inputs: tuple, attrs: dict[str, Any]) -> Any:
+    raise RuntimeError(f"operator {op.name} was applied before mycelia.ops was imported")
+
+
+_binder: Callable[..., Any] = _unbound
+
+
+def set_binder(bind: Callable[..., Any]) -> None:
+    """Registers what applying an operator to tensors does."""
+    global _binder
+    _binder = bind
 
 
 REGISTRY: dict[str, Operator] = {}
