@@ -10,6 +10,10 @@ from mycelia.ir.dtypes import DType
 _fresh = itertools.count()
 
 
+class NeedsConcrete(Exception):
+    """Python code asked a symbolic dimension for its number; the function is then compiled for the concrete size."""
+
+
 class Sym:
     """A dimension that is not known when the graph is made: an atom with a range, or an expression over atoms.
 
@@ -26,7 +30,21 @@ class Sym:
         self.lo, self.hi, self.parts, self.bounded = lo, hi, parts, bounded
 
     def __eq__(self, other: object) -> bool:
+        if isinstance(other, int):
+            if self.lo <= other <= self.hi:
+                raise NeedsConcrete(f"is the dimension {self.text} equal to {other}?")
+            return False
         return isinstance(other, Sym) and self.text == other.text
+
+    def __index__(self) -> int:
+        raise NeedsConcrete(f"the number of the dimension {self.text}")
+
+    __int__ = __float__ = __bool__ = __index__
+
+    def _compare(self, other: object) -> bool:
+        raise NeedsConcrete(f"how the dimension {self.text} compares with {other}")
+
+    __lt__ = __le__ = __gt__ = __ge__ = _compare
 
     def __hash__(self) -> int:
         return hash(self.text)
@@ -69,33 +87,47 @@ def _bounds(x: Dim) -> tuple[int, int]:
     return (x, x) if isinstance(x, int) else (x.lo, x.hi)
 
 
+def same_dim(a: Dim, b: Dim) -> bool:
+    """Whether two dimensions are the same number or the same symbol; never asks a symbol for its number."""
+    return a is b or (type(a) is type(b) and a == b)
+
+
+def same_shape(a: tuple[Dim, ...], b: tuple[Dim, ...]) -> bool:
+    """`same_dim` for each axis."""
+    return len(a) == len(b) and all(map(same_dim, a, b))
+
+
+def _is(dim: Dim, number: int) -> bool:
+    return isinstance(dim, int) and dim == number
+
+
 def _combine(op: str, a: Dim, b: Dim) -> Dim:
     """Folds the cases that occur in shape rules; anything else becomes an expression."""
-    if op == "+" and (a == 0 or b == 0):
-        return b if a == 0 else a
-    if op == "-" and b == 0:
+    if op == "+" and (_is(a, 0) or _is(b, 0)):
+        return b if _is(a, 0) else a
+    if op == "-" and _is(b, 0):
         return a
-    if op == "-" and a == b:
+    if op == "-" and same_dim(a, b):
         return 0
     if op == "*":
-        if a == 0 or b == 0:
+        if _is(a, 0) or _is(b, 0):
             return 0
-        if a == 1 or b == 1:
-            return b if a == 1 else a
+        if _is(a, 1) or _is(b, 1):
+            return b if _is(a, 1) else a
         if isinstance(a, Sym) and isinstance(b, int):
             a, b = b, a
         if isinstance(a, int) and isinstance(b, Sym) and b.parts and b.parts[0] == "*" and isinstance(b.parts[1], int):
             return _combine("*", a * b.parts[1], b.parts[2])
     if op == "//":
-        if b == 1:
+        if _is(b, 1):
             return a
-        if a == b:
+        if same_dim(a, b):
             return 1
         if isinstance(b, int) and isinstance(a, Sym) and a.parts and a.parts[0] == "*":
             factor, rest = a.parts[1], a.parts[2]
             if isinstance(factor, int) and factor % b == 0:
                 return _combine("*", factor // b, rest)
-        if isinstance(b, Sym) and isinstance(a, Sym) and a.parts and a.parts[0] == "*" and a.parts[2] == b:
+        if isinstance(b, Sym) and isinstance(a, Sym) and a.parts and a.parts[0] == "*" and same_dim(a.parts[2], b):
             return a.parts[1]
     if op in "+-" and isinstance(b, int) and isinstance(a, Sym) and a.parts and a.parts[0] in "+-" \
             and isinstance(a.parts[2], int):
@@ -129,12 +161,19 @@ def evaluate(dim: Dim, binding: dict[str, int]) -> int:
     return {"+": x + y, "-": x - y, "*": x * y, "//": x // y if op == "//" else 0}[op]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TensorType:
     """Element type and shape of a value, e.g. ``float32[s0, 3]``."""
 
     dtype: DType
     shape: tuple[Dim, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, TensorType) and self.dtype is other.dtype
+                                 and same_shape(self.shape, other.shape))
+
+    def __hash__(self) -> int:
+        return hash((self.dtype.code, self.shape))
 
     @property
     def ndim(self) -> int:

@@ -1,0 +1,227 @@
+"""Reverse-mode differentiation from the operators' rules, on whatever lies below: the eager engine or a trace.
+
+A `Tape` is an interpreter that hands each application on to the interpreter under it and keeps a record. Going backward,
+the rules are applied under that same lower interpreter, so a tape over a trace yields gradient nodes in the same graph, a tape over the
+eager engine computes at once, and a tape over a tape gives higher orders. A tensor's value is known by its token; a write
+gives the tensor a new token (see Griewank and Walther, Evaluating Derivatives, chapter 3, for the method).
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mycelia.ir import operator as registry
+from mycelia.ir.operator import Operator
+from mycelia.ops import dispatch
+from mycelia.ops.dispatch import Interpreter
+from mycelia.ops.inplace import VIEW_OPERATORS, apply_chain, scatter_chain
+from mycelia.tensor.tensor import Tensor, View, new_token
+from mycelia.trace.location import user_frame
+
+
+def token_of(tensor: Tensor) -> int:
+    token = tensor._token
+    if token is None:
+        token = tensor._token = new_token()
+    return token
+
+
+class Record:
+    """One application: the operator, what went in and came out, and the storage versions that the rule relies on."""
+
+    __slots__ = ("op", "attrs", "inputs", "outputs", "in_tokens", "out_tokens", "versions", "line")
+
+    def __init__(self, op: Operator, attrs: dict[str, Any], inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> None:
+        self.op, self.attrs, self.inputs, self.outputs = op, attrs, inputs, outputs
+        self.in_tokens = [token_of(x) for x in inputs]
+        self.out_tokens = [token_of(y) for y in outputs]
+        self.versions = [t._storage.version if t._storage is not None else 0 for t in (*inputs, *outputs)]
+        frame = user_frame(3)
+        self.line = (frame.f_code, frame.f_lasti) if frame is not None else None
+
+    def cotangents(self, g: Any, tape: Tape) -> Sequence[Tensor | None]:
+        if self.op.vjp is None:
+            raise TypeError(f"operator {self.op.name} has no gradient{_at(self.line)}; wrap it in ops.stop_gradient if "
+                            f"it should count as a constant")
+        self._check_versions(tape)
+        result = self.op.vjp(g, *self.inputs, *self.outputs, **self.attrs)
+        return result if isinstance(result, (tuple, list)) else (result,)
+
+    def _check_versions(self, tape: Tape) -> None:
+        if self.op.name in _VERSION_FREE:
+            return
+        for tensor, version in zip((*self.inputs, *self.outputs), self.versions):
+            if tensor._storage is not None and tensor._storage.version != version:
+                raise RuntimeError(
+                    f"the gradient of {self.op.name}{_at(self.line)} needs a tensor of shape {tensor.shape} that was "
+                    f"overwritten in place afterwards{_at(tape.last_write.get(id(tensor._storage)))}; write to a copy "
+                    f"(x.copy()), or use the form that returns a new tensor")
+
+
+# Rules that read only shapes, never the elements: a later write cannot change their result.
+_VERSION_FREE = VIEW_OPERATORS | {"Add", "Sub", "Neg", "ReduceSum", "ReduceMean", "Concat", "Cast", "Pad",
+                                  "SliceScatter", "GatherGrad"}
+
+
+class WriteRecord:
+    """A write through a chain of views: the root's new value is a function of its old one and of the value written."""
+
+    __slots__ = ("chain", "shape", "root", "in_tokens", "out_tokens")
+
+    def __init__(self, root: Tensor, chain: tuple, old: int, value: int, new: int) -> None:
+        self.root, self.chain = root, chain
+        self.in_tokens, self.out_tokens = [old, value], [new]
+
+    def cotangents(self, g: Tensor, tape: Tape) -> Sequence[Tensor | None]:
+        if not self.chain:
+            return None, g
+        shown = apply_chain(g, self.chain)
+        return scatter_chain(g, self.chain, zeros_like(shown)), shown
+
+
+class ViewRecord:
+    """A view read again after its root was written."""
+
+    __slots__ = ("chain", "root", "in_tokens", "out_tokens")
+
+    def __init__(self, root: Tensor, chain: tuple, old: int, new: int) -> None:
+        self.root, self.chain = root, chain
+        self.in_tokens, self.out_tokens = [old], [new]
+
+    def cotangents(self, g: Tensor, tape: Tape) -> Sequence[Tensor | None]:
+        if not self.chain:
+            return (g,)
+        base = registry.get("Full")(shape=self.root.shape, value=0.0, dtype=g.dtype)
+        return (scatter_chain(base, self.chain, g),)
+
+
+class Tape:
+    """Records what happens between `dispatch.interpreting(tape)` and its end."""
+
+    def __init__(self, below: Interpreter | None = None) -> None:
+        self.below = below or dispatch.current()
+        self.records: list[Any] = []
+        self.last_write: dict[int, Any] = {}   # id of a storage -> where it was overwritten last
+
+    def bind(self, op: Operator, inputs: Sequence[Tensor], attrs: dict[str, Any]) -> Any:
+        for x in inputs:
+            view = x._view
+            if view is not None and view.seen != view.root._token:
+                self._refresh(x)
+        result = self.below.bind(op, inputs, attrs)
+        outputs = result if type(result) is tuple else (result,)
+        self.records.append(Record(op, attrs, tuple(inputs), outputs))
+        if op.name in VIEW_OPERATORS:
+            view = outputs[0]._view
+            if view is not None:
+                view.seen = token_of(view.root)
+        return result
+
+    def _refresh(self, x: Tensor) -> None:
+        view = x._view
+        root_token = token_of(view.root)
+        self.below_refresh(x)
+        x._token = new_token()
+        self.records.append(ViewRecord(view.root, view.chain, root_token, x._token))
+        view.seen = root_token
+
+    def below_refresh(self, x: Tensor) -> None:
+        """Lets a trace below derive the view's value while it still can see that the root changed."""
+        refresh = getattr(self.below, "value_of", None) or getattr(self.below, "below_refresh", None)
+        if refresh is not None:
+            refresh(x)
+
+    def write(self, target: Tensor, value: Tensor) -> None:
+        view = target._view
+        root, chain = (target, ()) if view is None else (view.root, view.chain)
+        old, value_token = token_of(root), token_of(value)
+        self.below.write(target, value)
+        root._token = new = new_token()
+        self.records.append(WriteRecord(root, chain, old, value_token, new))
+        if view is not None:
+            target._token = new_token()
+            self.records.append(ViewRecord(root, chain, new, target._token))
+            view.seen = new
+        if root._storage is not None:
+            frame = user_frame(2)
+            self.last_write[id(root._storage)] = (frame.f_code, frame.f_lasti) if frame is not None else None
+
+    @property
+    def constant(self) -> Any:
+        return getattr(self.below, "constant", None)
+
+    def backward(self, outputs: Sequence[Tensor], cotangents: Sequence[Tensor | None], wrt: Sequence[int]) -> list[Tensor | None]:
+        """Cotangents of the values with the tokens ``wrt``, None where the outputs do not depend on them."""
+        reach = set(wrt)
+        useful = []
+        for record in self.records:
+            if any(token in reach for token in record.in_tokens):
+                useful.append(record)
+                reach.update(record.out_tokens)
+        grads: dict[int, Tensor] = {}
+        for y, g in zip(outputs, cotangents):
+            if g is not None and y._token in reach:
+                _accumulate(grads, y._token, g)
+        keep = set(wrt)
+        for record in reversed(useful):
+            got = [grads.get(token) for token in record.out_tokens]
+            if all(g is None for g in got):
+                continue
+            for token in record.out_tokens:
+                if token not in keep:
+                    grads.pop(token, None)
+            self._step(record, got, grads, reach)
+        return [grads.get(token) for token in wrt]
+
+    def _step(self, record: Any, got: list[Tensor | None], grads: dict[int, Tensor], reach: set[int]) -> None:
+        if type(record) is Record:
+            if not any(y.dtype.is_float for y in record.outputs):
+                return
+            if len(got) == 1:
+                g: Any = got[0]
+            else:
+                g = tuple(zeros_like(y) if d is None else d for y, d in zip(record.outputs, got))
+            results = record.cotangents(g, self)
+            pointwise = record.op.pointwise
+            for x, token, d in zip(record.inputs, record.in_tokens, results):
+                if d is not None and token in reach and x._dtype.kind == "f":
+                    _accumulate(grads, token, sum_to(d, x._shape) if pointwise and d._shape != x._shape else d)
+        else:
+            for token, d in zip(record.in_tokens, record.cotangents(got[0], self)):
+                if d is not None and token in reach:
+                    _accumulate(grads, token, d)
+
+
+def _accumulate(grads: dict[int, Tensor], token: int, g: Tensor) -> None:
+    known = grads.get(token)
+    grads[token] = g if known is None else registry.get("Add")(known, g)
+
+
+def _at(line: Any) -> str:
+    if line is None:
+        return ""
+    code, last = line
+    for start, end, number in code.co_lines():
+        if start <= last < end and number is not None:
+            return f" ({code.co_filename}:{number})"
+    return f" ({code.co_filename})"
+
+
+def zeros_like(x: Tensor) -> Tensor:
+    return registry.get("Full")(shape=x.shape, value=0.0, dtype=x.dtype)
+
+
+def ones_like(x: Tensor) -> Tensor:
+    return registry.get("Full")(shape=x.shape, value=1.0, dtype=x.dtype)
+
+
+def sum_to(g: Tensor, shape: tuple) -> Tensor:
+    """Undoes broadcasting: sums the axes that were stretched."""
+    lead = g.ndim - len(shape)
+    axes = tuple(range(lead)) + tuple(lead + i for i, d in enumerate(shape) if d == 1 and g.shape[lead + i] != 1)
+    if axes:
+        g = registry.get("ReduceSum")(g, axes=axes, keepdims=False)
+    return g if g.shape == shape else registry.get("Reshape")(g, shape=shape)
+
+
+__all__ = ["Tape", "View", "ones_like", "sum_to", "token_of", "zeros_like"]

@@ -1,0 +1,238 @@
+"""Graph mode: a Python function becomes one graph, and the graph one native plan.
+
+A call is looked up by its signature (structure, element types and shapes of the tensors, Python values), then by guards on what
+the function read from outside. The second size that an axis shows turns it into a symbol: the graph is traced once more and from
+then on serves every size.
+"""
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from mycelia.common import context
+from mycelia.engine.compiled import CompiledGraph
+from mycelia.engine.guards import Guards
+from mycelia.engine.report import report_recompilation
+from mycelia.engine.structure import flatten, unflatten
+from mycelia.ir.types import NeedsConcrete, Sym, TensorType
+from mycelia.ops import dispatch
+from mycelia.tensor.tensor import Tensor
+from mycelia.trace.control_flow import stage
+from mycelia.trace.tracer import Trace
+
+MAX_SPECIALISATIONS = 32
+
+
+def graph_mode() -> bool:
+    return context.mode == context.GRAPH_MODE
+
+
+class Specialisation:
+    """One traced graph of a function, and the guards under which it holds."""
+
+    def __init__(self, function: JitFunction, leaves: list[Any], structure: Any, types: list[TensorType]) -> None:
+        self.types = types
+        self.symbolic = any(isinstance(d, Sym) for t in types for d in t.shape)
+        self.guards = Guards(function.fn)
+        trace = Trace(function.name)
+        remaining = iter(types)
+        operands = [trace.argument(leaf, next(remaining)) if isinstance(leaf, Tensor) else leaf for leaf in leaves]
+        args, kwargs = unflatten(structure, iter(operands))
+        with self.guards.recording(trace), dispatch.interpreting(trace):
+            result = function.staged(*args, **kwargs)
+            outputs: list[Any] = []
+            self.structure = flatten(result, outputs)
+            self.count = len(outputs)
+            outputs += self.guards.effects()
+            graph = trace.finish([y for y in outputs if isinstance(y, Tensor)])
+        self.template = [None if isinstance(y, Tensor) else y for y in outputs]
+        self.places = [i for i, y in enumerate(outputs) if isinstance(y, Tensor)]
+        self.captures = trace.captures[trace.arguments:]
+        given = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
+        self.distinct = None if trace.arguments == len(given) else list(dict.fromkeys(_sharing(given)))
+        stable = range(trace.arguments, len(trace.captures))
+        self.compiled = CompiledGraph(graph, [i for i in stable if i not in trace.written], function.name)
+
+    def matches(self, tensors: list[Tensor]) -> bool:
+        """Whether the shapes fit, equal symbols meeting equal sizes, and all that was read from outside is as it was."""
+        if self.symbolic:
+            binding: dict[str, int] = {}
+            for t, x in zip(self.types, tensors):
+                for d, n in zip(t.shape, x._shape):
+                    if isinstance(d, int):
+                        if d != n:
+                            return False
+                    elif binding.setdefault(d.text, n) != n or not d.lo <= n <= d.hi:
+                        return False
+        return self.guards.hold()
+
+    def run(self, tensors: list[Tensor]) -> Any:
+        if self.distinct is not None:
+            tensors = [tensors[i] for i in self.distinct]
+        results = self.compiled.run(tensors + self.captures)
+        outputs = list(self.template)
+        for place, y in zip(self.places, results):
+            outputs[place] = y
+        self.guards.apply_effects(outputs[self.count:])
+        return unflatten(self.structure, iter(outputs[:self.count]))
+
+
+class JitFunction:
+    """What `jit` returns: calls the function's compiled form, and the function itself inside another trace."""
+
+    def __init__(self, fn: Callable[..., Any], options: dict[str, Any] | None = None) -> None:
+        functools.update_wrapper(self, fn, updated=())
+        self.fn = fn
+        self.options = options or {}
+        self.name = getattr(fn, "__name__", type(fn).__name__)
+        self.specialisations: dict[Any, list[Specialisation]] = {}
+        self._kept: list[Any] = []   # objects that signatures know by id
+        self._lock = threading.RLock()
+        self._staged: Callable[..., Any] | None = None
+
+    @property
+    def staged(self) -> Callable[..., Any]:
+        """The function with its control flow rewritten to stage tests of traced values."""
+        if self._staged is None:
+            self._staged = stage(self.fn)
+        return self._staged
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else functools.partial(self.__call__, instance)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if dispatch.is_tracing():
+            return self.staged(*args, **kwargs)
+        leaves: list[Any] = []
+        structure = flatten((args, kwargs), leaves)
+        tensors: list[Tensor] = []
+        exact: list[Any] = [structure]
+        for leaf in leaves:
+            if isinstance(leaf, Tensor):
+                tensors.append(leaf)
+                exact.append((leaf._dtype.code, leaf._shape))
+            else:
+                exact.append(_static_key(leaf))
+        if len(tensors) > 1 and len(set(map(id, tensors))) < len(tensors):
+            exact.append(_sharing(tensors))
+        key = tuple(exact)
+        for candidate in self.specialisations.get(key, ()):
+            if candidate.matches(tensors):
+                return candidate.run(tensors)
+        return self._specialise(key, leaves, structure, tensors).run(tensors)
+
+    def _specialise(self, key: tuple, leaves: list[Any], structure: Any, tensors: list[Tensor]) -> Specialisation:
+        with self._lock:
+            erased = tuple((k[0], len(k[1])) if isinstance(leaf, Tensor) else k for k, leaf in zip(key[1:], leaves))
+            family_key = ("family", key[0], erased, _sharing(tensors))
+            family = self.specialisations.setdefault(family_key, [])
+            for candidate in family:
+                if candidate.symbolic and candidate.matches(tensors):
+                    self._remember(key, candidate, leaves)
+                    return candidate
+            if len(family) >= MAX_SPECIALISATIONS:
+                family.pop(0)
+            types = [x.type for x in tensors]
+            made: Specialisation | None = None
+            if family:
+                report_recompilation(self, family, types)
+                generalised = _generalise(family[-1].types, types)
+                if generalised is not None:
+                    try:
+                        made = Specialisation(self, leaves, structure, generalised)
+                    except NeedsConcrete:
+                        made = None
+            if made is None:
+                made = Specialisation(self, leaves, structure, types)
+            family.append(made)
+            self._remember(key, made, leaves)
+            return made
+
+    def _remember(self, key: tuple, made: Specialisation, leaves: list[Any]) -> None:
+        self._kept.append([leaf for leaf in leaves if not isinstance(leaf, Tensor)])
+        self.specialisations.setdefault(key, []).insert(0, made)
+
+    def __repr__(self) -> str:
+        return f"<jit {self.name}>"
+
+
+def _static_key(leaf: Any) -> Any:
+    """What tells one Python argument from another: value and type of plain data, identity of anything else."""
+    kind = type(leaf)
+    if leaf is None or kind in (bool, int, float, str, bytes, complex, type):
+        return (kind, leaf) if leaf == leaf else (kind, repr(leaf))
+    return ("object", id(leaf))
+
+
+def _sharing(tensors: list[Tensor]) -> tuple[int, ...]:
+    """For each tensor the index of the first that is the same object."""
+    first: dict[int, int] = {}
+    return tuple(first.setdefault(id(x), i) for i, x in enumerate(tensors))
+
+
+def _generalise(known: list[TensorType], new: list[TensorType]) -> list[TensorType] | None:
+    """Types with a symbol for each axis that showed a second size; axes that changed alike share one."""
+    symbols: dict[Any, Sym] = {}
+    result = []
+    changed = False
+    for a, b in zip(known, new):
+        shape: list[Any] = []
+        for d, n in zip(a.shape, b.shape):
+            if isinstance(d, int) and d == n:
+                shape.append(n)
+                continue
+            if n < 2 or (isinstance(d, int) and d < 2):
+                return None   # sizes 0 and 1 broadcast differently: they keep graphs of their own
+            pair = (d.text if isinstance(d, Sym) else d, n)
+            changed = True
+            shape.append(symbols.setdefault(pair, Sym(lo=2)))
+        result.append(TensorType(b.dtype, tuple(shape)))
+    return result if changed else None
+
+
+def jit(function: Callable[..., Any] | None = None, *, capture_mode: str = "ast", jit_level: str = "O0",
+        dynamic: int = 0, fullgraph: bool = False, backend: str = "", **options: Any) -> Any:
+    """Compiles a function, a method or a Cell's construct as one graph; use it as a decorator or call it.
+
+    Args:
+        function: what to compile. Positional and keyword arguments may nest tensors in tuples, lists and dicts.
+        capture_mode, jit_level, dynamic, fullgraph, backend: accepted as MindSpore has them; one compiler serves all.
+
+    Returns:
+        A callable of the same signature.
+
+    Example:
+        >>> @jit
+        ... def step(x): return ops.tanh(x) * 2
+    """
+    if function is None:
+        return functools.partial(jit, capture_mode=capture_mode, jit_level=jit_level, dynamic=dynamic,
+                                 fullgraph=fullgraph, backend=backend, **options)
+    if not callable(function):
+        raise TypeError(f"jit: function must be callable. Received: {function!r} (of type {type(function).__name__})")
+    return JitFunction(function, dict(jit_level=jit_level, dynamic=dynamic, **options))
+
+
+_compiled_functions: dict[int, tuple[Any, JitFunction]] = {}
+
+
+def call_compiled(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Runs a function through its compiled form, kept for as long as the process lives."""
+    entry = _compiled_functions.get(id(function))
+    if entry is None:
+        entry = _compiled_functions[id(function)] = (function, JitFunction(function))
+    return entry[1](*args, **kwargs)
+
+
+def call_cell(cell: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """An outermost Cell in GRAPH_MODE: its whole construct is one graph."""
+    compiled = cell.__dict__.get("_compiled_construct")
+    if compiled is None:
+        compiled = JitFunction(cell.construct)
+        compiled.name = type(cell).__name__
+        object.__setattr__(cell, "_compiled_construct", compiled)
+    return compiled(*args, **kwargs)
+
+

@@ -1,0 +1,35 @@
+"""Where the user's program is: the innermost frame outside the package."""
+from __future__ import annotations
+
+import os
+import sys
+from types import CodeType, FrameType
+
+from mycelia.ir.graph import Location
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_inside: dict[CodeType, bool] = {}
+
+
+def _is_inside(code: CodeType) -> bool:
+    known = _inside.get(code)
+    if known is None:
+        known = _inside[code] = code.co_filename.startswith(_PACKAGE) or code.co_filename.startswith("<frozen")
+    return known
+
+
+def user_frame(depth: int = 1) -> FrameType | None:
+    """The innermost frame of the caller's stack that is not the package's own."""
+    frame: FrameType | None = sys._getframe(depth + 1)
+    while frame is not None and _is_inside(frame.f_code):
+        frame = frame.f_back
+    return frame
+
+
+def user_location(depth: int = 1) -> Location | None:
+    """File, line and function of `user_frame`."""
+    frame = user_frame(depth + 1)
+    if frame is None:
+        return None
+    code = frame.f_code
+    return Location(code.co_filename, frame.f_lineno, code.co_name)

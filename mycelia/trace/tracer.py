@@ -1,0 +1,200 @@
+"""Abstract tracing: running Python over tensors that hold IR values builds a graph.
+
+A trace maps every tensor that it meets to a value. Tensors made inside it are `TracedTensor`; any other tensor is captured
+as an input of the graph. Writes follow the alias rules of `mycelia.ops.inplace`: a tensor's current value belongs to
+its root, and a view whose root was written since is derived anew when it is read.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mycelia.ir.graph import Graph, Value
+from mycelia.ir.operator import Operator
+from mycelia.ir.types import TensorType
+from mycelia.ops import dispatch
+from mycelia.ops.inplace import VIEW_OPERATORS, apply_chain, scatter_chain
+from mycelia.tensor.tensor import Tensor, View, new_token
+from mycelia.trace.location import user_location
+
+
+class TracedTensor(Tensor):
+    """A tensor whose elements exist only when the graph runs."""
+
+    __slots__ = ("trace", "value")
+
+    def __init__(self, trace: Trace, value: Value) -> None:
+        self.trace, self.value = trace, value
+        self._shape, self._dtype = value.type.shape, value.type.dtype
+        self._storage = None
+        self._token = self._view = None
+
+    @property
+    def device(self) -> str:
+        return "traced"
+
+    def is_contiguous(self) -> bool:
+        return True
+
+    def asnumpy(self) -> np.ndarray:
+        where = user_location()
+        raise RuntimeError(
+            f"asnumpy() of a traced tensor {self.value.type}: inside a graph a tensor has no elements yet, they exist "
+            f"when the compiled graph runs{f' ({where})' if where else ''}. Return the tensor from the compiled "
+            f"function and read it outside, use ops instead of NumPy, or ops.print_ to look at it.")
+
+    numpy = asnumpy
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return self.asnumpy()
+
+    def tolist(self) -> Any:
+        return self.asnumpy()
+
+    def __repr__(self) -> str:
+        return f"TracedTensor({self.value.type})"
+
+    __str__ = __repr__
+
+    def __deepcopy__(self, memo: dict) -> Tensor:
+        return self
+
+
+def memory_key(tensor: Tensor) -> tuple:
+    """Equal for tensors that show the same elements of the same memory."""
+    return (id(tensor._storage), tensor._offset, tensor._shape, tensor._strides, tensor._dtype.code)
+
+
+class Trace:
+    """Builds one graph. Push it with `dispatch.interpreting(trace)`.
+
+    Attributes:
+        graph: what has been built so far.
+        captures: arguments and tensors from outside, in the order of the graph's inputs.
+        arguments: how many of them are arguments; those come first.
+        parent: the trace that was current when this one began, for subgraphs of control flow.
+    """
+
+    def __init__(self, name: str = "main", parent: Trace | None = None) -> None:
+        self.graph = Graph(name)
+        self.parent = parent
+        self.captures: list[Tensor] = []
+        self.arguments = 0
+        self.written: dict[int, Tensor] = {}       # captures that were overwritten, by input index
+        self._values: dict[int, Value] = {}        # id of a captured tensor -> current value
+        self._inputs: dict[int, int] = {}          # id of a captured tensor -> input index
+        self._by_memory: dict[tuple, Tensor] = {}  # captured tensors by the memory that they show
+
+    # -- inputs --------------------------------------------------------------------------------------------
+    def argument(self, tensor: Tensor, type: TensorType | None = None, name: str = "") -> TracedTensor:
+        """Makes an argument an input, possibly with symbolic dimensions, and returns what the function is called with.
+
+        Arguments come before any capture; a tensor given twice is one input.
+        """
+        if id(tensor) not in self._values:
+            value = self.graph.input(type or tensor.type, name or _input_name(tensor, len(self.captures)))
+            self._adopt(tensor, value)
+            self.arguments = len(self.captures)
+        traced = TracedTensor(self, self._values[id(tensor)])
+        if tensor._token is None:
+            tensor._token = new_token()
+        traced._view = View(tensor, (), tensor._token)
+        return traced
+
+    def capture(self, tensor: Tensor, name: str = "") -> Value:
+        """Makes a tensor from outside an input of the graph, once."""
+        known = self._values.get(id(tensor))
+        if known is not None:
+            return known
+        if tensor._storage is not None:
+            twin = self._by_memory.setdefault(memory_key(tensor), tensor)
+            if twin is not tensor:
+                return self._values[id(twin)]
+        value = self.graph.input(tensor.type, name or _input_name(tensor, len(self.captures)))
+        self._adopt(tensor, value)
+        return value
+
+    def _adopt(self, tensor: Tensor, value: Value) -> None:
+        self._inputs[id(tensor)] = len(self.captures)
+        self.captures.append(tensor)  # also keeps the id alive
+        self._values[id(tensor)] = value
+
+    def value_of(self, tensor: Tensor) -> Value:
+        """The value that stands for a tensor now."""
+        if type(tensor) is TracedTensor and tensor.trace is self:
+            view = tensor._view
+            if view is not None and view.seen != view.root._token:
+                with dispatch.interpreting(self):
+                    tensor.value = apply_chain(self._plain(view.root), view.chain).value
+                view.seen = view.root._token
+            return tensor.value
+        if isinstance(tensor, Tensor):
+            return self.capture(tensor)
+        raise TypeError(f"a graph's operands must be tensors. Received: {tensor!r} (of type {type(tensor).__name__})")
+
+    def _plain(self, tensor: Tensor) -> TracedTensor:
+        """A tensor with the current value and no history of views."""
+        return TracedTensor(self, self.value_of(tensor))
+
+    # -- the interpreter -----------------------------------------------------------------------------------
+    def bind(self, op: Operator, inputs: Sequence[Tensor], attrs: dict[str, Any]) -> Any:
+        values = [self.value_of(x) for x in inputs]
+        node = self.graph.add(op, *values, loc=user_location(2), **attrs)
+        outputs = tuple(TracedTensor(self, v) for v in node.outputs)
+        if op.name in VIEW_OPERATORS:
+            source = inputs[0]
+            root, chain = (source, ()) if source._view is None else (source._view.root, source._view.chain)
+            if root._token is None:
+                root._token = new_token()
+            outputs[0]._view = View(root, (*chain, (op, attrs)), root._token)
+        return outputs[0] if op.num_outputs == 1 else outputs
+
+    def write(self, target: Tensor, value: Tensor) -> None:
+        new = self.value_of(value)
+        view = target._view
+        root = target if view is None else view.root
+        if view is not None and view.chain:
+            with dispatch.interpreting(self):
+                new = scatter_chain(self._plain(root), view.chain, TracedTensor(self, new)).value
+        self._set_root(root, new)
+        if view is not None and type(target) is TracedTensor:
+            target.value, view.seen = self.value_of(value), root._token
+
+    def _set_root(self, root: Tensor, new: Value) -> None:
+        if type(root) is TracedTensor and root.trace is self and id(root) not in self._inputs:
+            if root._view is not None and not root._view.chain:
+                self._set_root(root._view.root, new)
+            root.value = new
+        else:
+            old = self.capture(root)
+            owner = root if id(root) in self._inputs else self._by_memory[memory_key(root)]
+            node = self.graph.add("Assign", old, new, loc=user_location(2))
+            self._values[id(owner)] = node.output
+            self.written[self._inputs[id(owner)]] = owner
+        root._token = new_token()
+
+    def constant(self, array: np.ndarray) -> TracedTensor:
+        return TracedTensor(self, self.graph.constant(array, loc=user_location(2)))
+
+    # -- the end -------------------------------------------------------------------------------------------
+    def finish(self, outputs: Sequence[Tensor]) -> Graph:
+        """Sets the graph's outputs. Writes to captured tensors are still ``Assign`` nodes: `passes.functionalise`."""
+        self.graph.outputs = [self.value_of(x) for x in outputs]
+        return self.graph
+
+
+def _input_name(tensor: Tensor, index: int) -> str:
+    name = getattr(tensor, "name", None)
+    return name if isinstance(name, str) and name.replace(".", "_").isidentifier() else f"x{index}"
+
+
+def constant(array: Any) -> Tensor:
+    """A tensor of fixed elements: a Constant node inside a trace, an ordinary tensor outside."""
+    interpreter = dispatch.current()
+    make = getattr(interpreter, "constant", None)
+    array = np.asarray(array)
+    return make(array) if make is not None else Tensor.from_numpy(array)
+
+
