@@ -134,6 +134,10 @@ class Graph:
         copy.writes = {i: table[v] for i, v in self.writes.items()}
         return copy
 
+    def __str__(self) -> str:
+        from mycelia.ir.printer import to_text
+        return to_text(self)
+
     def __repr__(self) -> str:
         return f"<graph {self.name}: {len(self.inputs)} inputs, {len(self.nodes)} nodes, {len(self.outputs)} outputs>"
 
