@@ -140,6 +140,12 @@ def candidates(operator: str, device: str) -> list[Kernel]:
     return _KERNELS.get((operator, device), [])
 
 
+def candidates_for(node: Node, device: str) -> list[Kernel]:
+    """The operator's own kernels, then those registered as ``"*pointwise"`` for whatever has a scalar body."""
+    own = candidates(node.op.name, device)
+    return own + candidates("*pointwise", device) if node.op.pointwise and node.op.body else own
+
+
 @dataclass
 class Selection:
     """The chosen kernel, and the refusals of those that were asked before it."""
@@ -159,7 +165,7 @@ def select(node: Node, device: str, target: Any) -> Selection:
         NoKernel: none does.
     """
     refusals: list[tuple[str, str]] = []
-    for candidate in candidates(node.op.name, device):
+    for candidate in candidates_for(node, device):
         refusal = candidate.accepts(node, target)
         if refusal is None:
             return Selection(candidate, refusals)
