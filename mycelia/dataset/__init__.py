@@ -1,0 +1,55 @@
+"""Data pipelines (`mindspore.dataset`)."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mycelia.dataset import config, samplers, transforms, vision
+from mycelia.dataset.dataset import Dataset
+from mycelia.dataset.image_sources import Cifar10Dataset, FashionMnistDataset, MnistDataset
+from mycelia.dataset.iterators import DictIterator, TupleIterator
+from mycelia.dataset.nodes import (
+    BatchDataset,
+    BatchInfo,
+    ConcatDataset,
+    FilterDataset,
+    FlatMapDataset,
+    MapDataset,
+    ProjectDataset,
+    RenameDataset,
+    RepeatDataset,
+    ShardDataset,
+    ShuffleDataset,
+    SkipDataset,
+    TakeDataset,
+    ZipDataset,
+)
+from mycelia.dataset.samplers import (
+    DistributedSampler,
+    RandomSampler,
+    Sampler,
+    SequentialSampler,
+    SubsetRandomSampler,
+    SubsetSampler,
+    WeightedRandomSampler,
+)
+from mycelia.dataset.sources import GeneratorDataset, MappableDataset, NumpySlicesDataset
+
+
+def zip(datasets: Sequence[Dataset]) -> ZipDataset:  # noqa: A001  MindSpore's name
+    """Datasets side by side: rows of the columns of all; ends with the shortest.
+
+    Raises:
+        TypeError: not a tuple or list of datasets.
+        ValueError: two datasets with a column of the same name.
+    """
+    if not isinstance(datasets, (tuple, list)) or not datasets:
+        raise TypeError(f"zip: datasets must be a tuple of datasets. Received: {type(datasets).__name__}")
+    return ZipDataset(datasets)
+
+
+__all__ = ["BatchDataset", "BatchInfo", "Cifar10Dataset", "ConcatDataset", "Dataset", "DictIterator",
+           "DistributedSampler", "FashionMnistDataset", "FilterDataset", "FlatMapDataset", "GeneratorDataset",
+           "MapDataset", "MappableDataset", "MnistDataset", "NumpySlicesDataset", "ProjectDataset", "RandomSampler",
+           "RenameDataset", "RepeatDataset", "Sampler", "SequentialSampler", "ShardDataset", "ShuffleDataset",
+           "SkipDataset", "SubsetRandomSampler", "SubsetSampler", "TakeDataset", "TupleIterator",
+           "WeightedRandomSampler", "ZipDataset", "config", "samplers", "transforms", "vision", "zip"]

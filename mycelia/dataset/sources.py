@@ -1,0 +1,277 @@
+"""Sources of rows that the program holds itself: arrays and generators."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from mycelia.dataset.block import Block, as_array, describe
+from mycelia.dataset.dataset import Dataset, Stream, column_names
+from mycelia.dataset.randomness import Draws
+from mycelia.dataset.samplers import BaseSampler, sampler_for
+from mycelia.ir.dtypes import DType
+
+
+class MappableDataset(Dataset):
+    """A source whose rows can be read in any order, so that a sampler may choose among them.
+
+    A subclass defines `get_col_names`, `_length` and `_rows`.
+    """
+
+    def __init__(self, sampler: Any, shuffle: bool | None, num_samples: int | None, num_shards: int | None,
+                 shard_id: int | None) -> None:
+        super().__init__()
+        self.sampler: BaseSampler = sampler_for(type(self).__name__, sampler, shuffle, num_samples, num_shards, shard_id)
+
+    def _length(self) -> int:
+        """Rows of the source before sampling."""
+        raise NotImplementedError
+
+    def _rows(self, indices: np.ndarray) -> Block:
+        """The rows at these indices, in memory of their own."""
+        raise NotImplementedError
+
+    @property
+    def is_sharded(self) -> bool:  # type: ignore[override]
+        return self.sampler.sharded
+
+    def is_shuffled(self) -> bool:
+        return self.sampler.shuffled
+
+    def use_sampler(self, new_sampler: Any) -> None:
+        """Replaces the sampler."""
+        self.sampler = sampler_for(type(self).__name__, new_sampler, None, None, None, None)
+        self._size = None
+
+    def add_sampler(self, new_sampler: BaseSampler) -> None:
+        """Makes a sampler choose among the rows that the present one yields, or the other way round where it holds a child."""
+        new_sampler.add_child(self.sampler)
+        self.sampler = new_sampler
+        self._size = None
+
+    def _count(self) -> int | None:
+        return self.sampler.count(self._length())
+
+    def open(self, draws: Draws) -> Stream:
+        return _Sampled(self, self.sampler.order(self._length(), draws.generator(self)))
+
+
+class _Sampled(Stream):
+    def __init__(self, node: MappableDataset, order: np.ndarray) -> None:
+        self.node, self.order, self.at = node, order, 0
+
+    def read(self, count: int) -> Block | None:
+        indices = self.order[self.at:self.at + count]
+        self.at += len(indices)
+        return self.node._rows(indices) if len(indices) else None
+
+
+class NumpySlicesDataset(MappableDataset):
+    """Rows from arrays: row i is element i of each.
+
+    Args:
+        data: one array or list (one column), a tuple of them (several), a dict from column name to array, or a pandas DataFrame.
+        column_names: names of the columns; default: the dict's keys, or column_0, column_1, ...
+        shuffle, sampler, num_samples, num_shards, shard_id: which rows in which order; shuffled by default.
+
+    Raises:
+        ValueError: columns of unequal length, or another number of names than columns.
+
+    Example:
+        >>> data = NumpySlicesDataset(([1, 2], [3.0, 4.0]), ["a", "b"], shuffle=False)
+        >>> [(int(a), float(b)) for a, b in data.create_tuple_iterator(output_numpy=True)]
+        [(1, 3.0), (2, 4.0)]
+    """
+
+    def __init__(self, data: Any, column_names: Sequence[str] | str | None = None, num_samples: int | None = None,
+                 num_parallel_workers: int | None = 1, shuffle: bool | None = None, sampler: Any = None,
+                 num_shards: int | None = None, shard_id: int | None = None) -> None:
+        super().__init__(sampler, shuffle, num_samples, num_shards, shard_id)
+        if hasattr(data, "to_dict") and hasattr(data, "columns"):  # a DataFrame
+            data = {str(name): data[name].to_numpy() for name in data.columns}
+        if isinstance(data, dict):
+            names, columns = list(data), list(data.values())
+        else:
+            columns = list(data) if isinstance(data, tuple) else [data]
+            names = [f"column_{i}" for i in range(len(columns))]
+        if column_names is not None:
+            names = _names("NumpySlicesDataset", column_names)
+        if len(names) != len(columns):
+            raise ValueError(f"NumpySlicesDataset: must have a name for each column. Received: {len(names)} column_names "
+                             f"({', '.join(names)}) for {len(columns)} columns")
+        self._columns = {name: as_array(column) for name, column in zip(names, columns)}
+        lengths = {name: len(array) if array.ndim else 0 for name, array in self._columns.items()}
+        if len(set(lengths.values())) != 1:
+            raise ValueError("NumpySlicesDataset: columns must have one length. Received: "
+                             + ", ".join(f"{name}: {length}" for name, length in lengths.items()))
+        if not next(iter(lengths.values())):
+            raise ValueError("NumpySlicesDataset: data must not be empty")
+
+    def get_col_names(self) -> list[str]:
+        return list(self._columns)
+
+    def _length(self) -> int:
+        return len(next(iter(self._columns.values())))
+
+    def _rows(self, indices: np.ndarray) -> Block:
+        return Block({name: np.take(column, indices, axis=0) for name, column in self._columns.items()}, len(indices))
+
+
+class _RandomAccess(MappableDataset):
+    """Rows of an object with `__getitem__` and `__len__`."""
+
+    read_ahead = 1
+    pure = False
+
+    def __init__(self, owner: GeneratorDataset, *sampling: Any) -> None:
+        super().__init__(*sampling)
+        self.owner = owner
+
+    def get_col_names(self) -> list[str]:
+        return self.owner.get_col_names()
+
+    def _length(self) -> int:
+        return len(self.owner.source)
+
+    def _rows(self, indices: np.ndarray) -> Block:
+        return Block.of_rows(self.owner.columns, [self.owner.row(self.owner.source[int(i)]) for i in indices])
+
+
+class GeneratorDataset(Dataset):
+    """Rows from Python: a function that returns an iterator, an iterable, or an object with `__getitem__` and `__len__`.
+
+    Args:
+        source: yields each row as a tuple of arrays or numbers; where there is one column, the array alone will do.
+        column_names: names of the columns.
+        column_types: expected types; a row of other types is an error.
+        schema: not supported; give `column_names`.
+        shuffle, sampler, num_shards, shard_id: for an object with `__getitem__` only, which is shuffled by default.
+        num_samples: at most so many rows.
+        num_parallel_workers, python_multiprocessing, max_rowsize: accepted; rows are made in the program's own thread.
+        batch_sampler: yields lists of indices; each becomes one row, stacked.
+        collate_fn: a function of the rows of one list of `batch_sampler` that returns the columns, instead of stacking.
+
+    Raises:
+        TypeError: a source that is none of these.
+        RuntimeError: a row that does not fit `column_names` or `column_types`; an error in the source.
+
+    Example:
+        >>> data = GeneratorDataset(lambda: ((i, i * i) for i in range(3)), ["x", "y"])
+        >>> [(int(x), int(y)) for x, y in data.create_tuple_iterator(output_numpy=True)]
+        [(0, 0), (1, 1), (2, 4)]
+    """
+
+    def __init__(self, source: Any, column_names: Sequence[str] | str | None = None, column_types: Any = None,
+                 schema: Any = None, num_samples: int | None = None, num_parallel_workers: int | None = 1,
+                 shuffle: bool | None = None, sampler: Any = None, num_shards: int | None = None,
+                 shard_id: int | None = None, python_multiprocessing: bool = True, max_rowsize: Any = None,
+                 batch_sampler: Any = None, collate_fn: Callable[[list[Any]], Any] | None = None) -> None:
+        super().__init__()
+        self.pure, self.read_ahead = False, 1
+        if schema is not None or column_names is None:
+            raise ValueError("GeneratorDataset: column_names must be given (a schema is not supported)")
+        self.source = source
+        self.columns = _names("GeneratorDataset", column_names)
+        self.types = None if column_types is None else [
+            kind.numpy if isinstance(kind, DType) else np.dtype(kind) for kind in column_types]
+        if self.types is not None and len(self.types) != len(self.columns):
+            raise ValueError(f"GeneratorDataset: column_types must be as many as column_names. Received: {len(self.types)} "
+                             f"types for {len(self.columns)} names")
+        self.num_samples, self.batch_sampler, self.collate_fn = num_samples, batch_sampler, collate_fn
+        self.inner: _RandomAccess | None = None
+        random_access = hasattr(source, "__getitem__") and hasattr(source, "__len__")
+        if batch_sampler is not None:
+            if not random_access:
+                raise RuntimeError("GeneratorDataset: batch_sampler needs a source with __getitem__ and __len__")
+            for name, value in (("sampler", sampler), ("shuffle", shuffle), ("num_shards", num_shards),
+                                ("num_samples", num_samples)):
+                if value is not None:
+                    raise RuntimeError(f"GeneratorDataset: batch_sampler and {name} cannot be specified at the same time")
+        elif collate_fn is not None:
+            raise RuntimeError("GeneratorDataset: collate_fn needs a batch_sampler")
+        elif random_access:
+            self.inner = _RandomAccess(self, sampler, shuffle, num_samples, num_shards, shard_id)
+            self.children = (self.inner,)
+        else:
+            if not callable(source) and not hasattr(source, "__iter__"):
+                raise TypeError(f"GeneratorDataset: source must be a function that returns an iterator, an iterable, or an "
+                                f"object with __getitem__ and __len__. Received: source={source!r} "
+                                f"(of type {type(source).__name__})")
+            for name, value in (("sampler", sampler), ("num_shards", num_shards), ("shuffle", shuffle or None)):
+                if value is not None:
+                    raise RuntimeError(f"GeneratorDataset: {name} needs a source with __getitem__ and __len__, to read its "
+                                       f"rows in another order. Received: {name}={value!r}")
+
+    def get_col_names(self) -> list[str]:
+        return list(self.columns)
+
+    def _count(self) -> int | None:
+        if self.inner is not None:
+            return self.inner._count()
+        return len(self.batch_sampler) if hasattr(self.batch_sampler, "__len__") else None
+
+    def open(self, draws: Draws) -> Stream:
+        if self.inner is not None:
+            return self.inner.open(draws)
+        return _Generated(self, self._batches() if self.batch_sampler is not None else self._items())
+
+    def _items(self) -> Iterator[Any]:
+        items = self.source() if callable(self.source) else self.source
+        if not hasattr(items, "__iter__"):
+            raise TypeError(f"GeneratorDataset: the source function must return an iterator. Received: {items!r} "
+                            f"(of type {type(items).__name__})")
+        return iter(items)
+
+    def _batches(self) -> Iterator[Any]:
+        for indices in self.batch_sampler:
+            items = [self.source[int(i)] for i in indices]
+            if self.collate_fn is not None:
+                yield self.collate_fn(items)
+            else:
+                yield tuple(np.stack(column) for column in zip(*map(self.row, items)))
+
+    def row(self, item: Any) -> list[np.ndarray]:
+        """The arrays of a row, checked against the names and types of the columns."""
+        elements = list(item) if isinstance(item, (tuple, list)) and (len(self.columns) > 1 or isinstance(item, tuple)
+                                                                      or len(item) == 1) else [item]
+        if len(elements) != len(self.columns):
+            raise RuntimeError(f"GeneratorDataset: the source must return as many arrays as there are column_names, "
+                               f"{len(self.columns)} ({', '.join(self.columns)}). Received: {len(elements)}")
+        arrays = []
+        for i, (name, element) in enumerate(zip(self.columns, elements)):
+            try:
+                array = as_array(element)
+            except TypeError as error:
+                raise TypeError(f"GeneratorDataset: column {name!r}: {error}") from error
+            if self.types is not None and array.dtype != self.types[i]:
+                raise RuntimeError(f"GeneratorDataset: column {name!r} must be of type {self.types[i]}, as column_types says. "
+                                   f"Received: {describe(array)}")
+            arrays.append(array)
+        return arrays
+
+
+class _Generated(Stream):
+    def __init__(self, node: GeneratorDataset, items: Iterator[Any]) -> None:
+        self.node, self.items, self.left = node, items, node.num_samples
+
+    def read(self, count: int) -> Block | None:
+        if self.left is not None:
+            count = min(count, self.left)
+            self.left -= count
+        rows = []
+        for _ in range(count):
+            item = next(self.items, self)
+            if item is self:
+                break
+            rows.append(self.node.row(item))
+        return Block.of_rows(self.node.columns, rows) if rows else None
+
+    def close(self) -> None:
+        close = getattr(self.items, "close", None)
+        if close is not None:
+            close()
+
+
+def _names(source: str, names: Any) -> list[str]:
+    return column_names(source, "column_names", names)

@@ -1,0 +1,329 @@
+"""Operations on images (`mindspore.dataset.vision`), on whole stacks [N, H, W, C] in NumPy."""
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mycelia.dataset.block import as_array, describe
+from mycelia.dataset.transforms.operation import Operation
+from mycelia.dataset.vision.resampling import resize
+from mycelia.dataset.vision.utils import Border, Inter
+from mycelia.ir.dtypes import DType
+
+
+class Rescale(Operation):
+    """``x * rescale + shift``, as float32.
+
+    Example:
+        >>> Rescale(1 / 255, 0.0)(np.array([[[0], [255]]], np.uint8)).ravel()
+        array([0., 1.], dtype=float32)
+    """
+
+    def __init__(self, rescale: float, shift: float) -> None:
+        self.rescale = _number("Rescale", "rescale", rescale)
+        self.shift = _number("Rescale", "shift", shift)
+
+    def stack(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        scaled = np.multiply(x, np.float32(self.rescale), dtype=np.float32)
+        if self.shift:
+            scaled += np.float32(self.shift)
+        return scaled
+
+
+class Normalize(Operation):
+    """``(x - mean) / std`` for each channel, as float32.
+
+    Args:
+        mean, std: a number for each channel, in the image's own range (0 to 255 before `Rescale`).
+        is_hwc: whether channels are the last axis; else the first.
+
+    Raises:
+        ValueError: mean and std of unequal length, std not positive, or another number of channels.
+    """
+
+    def __init__(self, mean: Sequence[float], std: Sequence[float], is_hwc: bool = True) -> None:
+        self.mean = np.asarray([_number("Normalize", "mean", m) for m in _sequence("Normalize", "mean", mean)], np.float32)
+        self.std = np.asarray([_number("Normalize", "std", s) for s in _sequence("Normalize", "std", std)], np.float32)
+        if len(self.mean) != len(self.std):
+            raise ValueError(f"Normalize: mean and std must be as many. Received: mean={list(mean)}, std={list(std)}")
+        if (self.std <= 0).any():
+            raise ValueError(f"Normalize: std must be positive. Received: std={list(std)}")
+        self.is_hwc = is_hwc
+
+    def stack(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        flat = x.ndim == 3  # images without an axis for channels
+        axis = x.ndim - 1 if self.is_hwc else 1
+        channels = 1 if flat else x.shape[axis]
+        if x.ndim not in (3, 4) or len(self.mean) not in (1, channels):
+            layout = "[H, W, C]" if self.is_hwc else "[C, H, W]"
+            raise ValueError(f"Normalize: must have a mean and std for each channel of an image {layout} or [H, W]. Received: "
+                             f"{len(self.mean)} of them for an image {describe(x[0])}")
+        shape = (-1,) if flat or self.is_hwc else (-1, 1, 1)
+        result = np.subtract(x, self.mean.reshape(shape), dtype=np.float32)
+        result /= self.std.reshape(shape)
+        return result
+
+
+class HWC2CHW(Operation):
+    """Moves channels from the last axis to the first; an image [H, W] stays as it is."""
+
+    def stack(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        if x.ndim == 3:
+            return x
+        _image("HWC2CHW", x)
+        return np.ascontiguousarray(x.transpose(0, 3, 1, 2))
+
+
+class ToTensor(Operation):
+    """From an image [H, W, C] or [H, W] of 0 to 255 to [C, H, W] of 0 to 1.
+
+    Args:
+        output_type: element type of the result.
+    """
+
+    def __init__(self, output_type: Any = np.float32) -> None:
+        self.output_type = output_type.numpy if isinstance(output_type, DType) else np.dtype(output_type)
+
+    def stack(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        if x.ndim == 3:
+            x = x[..., np.newaxis]
+        _image("ToTensor", x)
+        scaled = np.empty((len(x), x.shape[3], *x.shape[1:3]), np.float32)
+        np.multiply(x.transpose(0, 3, 1, 2), np.float32(1 / 255), out=scaled, casting="unsafe")
+        return scaled.astype(self.output_type, copy=False)
+
+
+class Resize(Operation):
+    """Another size.
+
+    Args:
+        size: (height, width), or one number for the shorter side, which keeps the proportions.
+        interpolation: how pixels in between are computed; see `Inter`.
+
+    Example:
+        >>> Resize((8, 4))(np.zeros((16, 16, 3), np.uint8)).shape
+        (8, 4, 3)
+    """
+
+    def __init__(self, size: int | Sequence[int], interpolation: Inter = Inter.BILINEAR) -> None:
+        if not isinstance(interpolation, Inter):
+            raise TypeError(f"Resize: interpolation must be of Inter. Received: interpolation={interpolation!r} "
+                            f"(of type {type(interpolation).__name__})")
+        self.size = size if isinstance(size, int) else tuple(size)
+        self.interpolation = interpolation
+        _size("Resize", size)
+
+    def stack(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        images = x[..., np.newaxis] if x.ndim == 3 else x
+        _image("Resize", images)
+        height, width = images.shape[1:3]
+        if not isinstance(self.size, int):
+            target = self.size
+        elif height < width:
+            target = (self.size, self.size * width // height)
+        else:
+            target = (self.size * height // width, self.size)
+        resized = resize(images, *target, self.interpolation)
+        return resized[..., 0] if x.ndim == 3 else resized
+
+
+class Pad(Operation):
+    """Adds a border.
+
+    Args:
+        padding: pixels on all sides, (left and right, top and bottom), or (left, top, right, bottom).
+        fill_value: what a constant border holds: a number, or one for each of three channels.
+        padding_mode: see `Border`.
+    """
+
+    def __init__(self, padding: int | Sequence[int], fill_value: int | tuple[int, ...] = 0,
+                 padding_mode: Border = Border.CONSTANT) -> None:
+        self.padding = _padding("Pad", padding)
+        self.fill_value, self.padding_mode = _fill("Pad", fill_value), _border("Pad", padding_mode)
+
+    def stack(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return _pad(x, self.padding, self.fill_value, self.padding_mode)
+
+
+class CenterCrop(Operation):
+    """The middle of an image; a smaller image gets a border of zeros first.
+
+    Args:
+        size: (height, width), or one number for both.
+    """
+
+    def __init__(self, size: int | Sequence[int]) -> None:
+        self.size = _size("CenterCrop", size)
+
+    def stack(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        height, width = self.size
+        lack_y, lack_x = max(height - x.shape[1], 0), max(width - x.shape[2], 0)
+        if lack_y or lack_x:
+            x = _pad(x, (lack_x // 2, lack_y // 2, lack_x - lack_x // 2, lack_y - lack_y // 2), 0, Border.CONSTANT)
+        top, left = (x.shape[1] - height) // 2, (x.shape[2] - width) // 2
+        return x[:, top:top + height, left:left + width]
+
+
+class RandomCrop(Operation):
+    """A part of an image at a random place.
+
+    Args:
+        size: (height, width) of the part, or one number for both.
+        padding: a border added first, as in `Pad`.
+        pad_if_needed: whether an image smaller than the part gets a border that makes it fit.
+        fill_value, padding_mode: as in `Pad`.
+
+    Raises:
+        ValueError: an image smaller than the part without `pad_if_needed`.
+    """
+
+    def __init__(self, size: int | Sequence[int], padding: int | Sequence[int] | None = None, pad_if_needed: bool = False,
+                 fill_value: int | tuple[int, ...] = 0, padding_mode: Border = Border.CONSTANT) -> None:
+        self.size = _size("RandomCrop", size)
+        self.padding = None if padding is None else _padding("RandomCrop", padding)
+        self.pad_if_needed = pad_if_needed
+        self.fill_value, self.padding_mode = _fill("RandomCrop", fill_value), _border("RandomCrop", padding_mode)
+
+    def stack(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        height, width = self.size
+        if self.padding is not None:
+            x = _pad(x, self.padding, self.fill_value, self.padding_mode)
+        lack_y, lack_x = max(height - x.shape[1], 0), max(width - x.shape[2], 0)
+        if (lack_y or lack_x) and self.pad_if_needed:
+            x = _pad(x, (lack_x, lack_y, lack_x, lack_y), self.fill_value, self.padding_mode)
+        elif lack_y or lack_x:
+            raise ValueError(f"RandomCrop: size must not exceed the image{' with its padding' if self.padding else ''}, "
+                             f"{x.shape[1]} x {x.shape[2]}, unless pad_if_needed. Received: size={self.size}")
+        tops = rng.integers(0, x.shape[1] - height + 1, size=len(x))
+        lefts = rng.integers(0, x.shape[2] - width + 1, size=len(x))
+        result = np.empty((len(x), height, width, *x.shape[3:]), x.dtype)
+        for i, (top, left) in enumerate(zip(tops.tolist(), lefts.tolist())):
+            result[i] = x[i, top:top + height, left:left + width]
+        return result
+
+
+class _RandomFlip(Operation):
+    _axis: int
+
+    def __init__(self, prob: float = 0.5) -> None:
+        self.prob = _number(type(self).__name__, "prob", prob)
+        if not 0 <= self.prob <= 1:
+            raise ValueError(f"{type(self).__name__}: prob must be from 0 to 1. Received: prob={prob!r}")
+
+    def stack(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        if x.ndim not in (3, 4):
+            raise ValueError(f"{type(self).__name__}: must have an image [H, W, C] or [H, W]. Received: {describe(x[0])}")
+        chosen = np.flatnonzero(rng.random(len(x)) < self.prob)
+        result = x.copy()
+        result[chosen] = np.flip(x[chosen], self._axis)
+        return result
+
+
+class RandomHorizontalFlip(_RandomFlip):
+    """Left and right exchanged, with probability `prob`."""
+
+    _axis = 2
+
+
+class RandomVerticalFlip(_RandomFlip):
+    """Top and bottom exchanged, with probability `prob`."""
+
+    _axis = 1
+
+
+class Decode(Operation):
+    """An image [H, W, 3] of uint8 from the bytes of its file (JPEG, PNG, BMP...). Needs Pillow.
+
+    Args:
+        to_pil: whether the result is an image of Pillow, for the functions that follow in the same `map`.
+
+    Raises:
+        ImportError: Pillow is not installed.
+        ValueError: bytes that are no image.
+    """
+
+    def __init__(self, to_pil: bool = False) -> None:
+        self.to_pil = to_pil
+
+    def sample(self, x: Any, rng: np.random.Generator) -> Any:
+        try:
+            from PIL import Image, UnidentifiedImageError
+        except ImportError as error:
+            raise ImportError("Decode needs Pillow: pip install pillow") from error
+        data = x if isinstance(x, bytes) else as_array(x)
+        if isinstance(data, np.ndarray):
+            if data.ndim != 1 or data.dtype != np.uint8:
+                raise ValueError(f"Decode: must have the bytes of a file, uint8[n]. Received: {describe(data)}")
+            data = data.tobytes()
+        try:
+            image = Image.open(io.BytesIO(data)).convert("RGB")
+        except UnidentifiedImageError as error:
+            raise ValueError(f"Decode: the {len(data)} bytes, which begin with {data[:8].hex(' ')}, are no image that Pillow "
+                             "knows") from error
+        return image if self.to_pil else np.array(image)
+
+
+# -- arguments and borders ---------------------------------------------------------------------------------------
+def _number(operation: str, name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise TypeError(f"{operation}: {name} must be a number. Received: {name}={value!r} (of type {type(value).__name__})")
+    return float(value)
+
+
+def _sequence(operation: str, name: str, value: Any) -> Sequence[Any]:
+    if not isinstance(value, (list, tuple, np.ndarray)):
+        raise TypeError(f"{operation}: {name} must be a list or tuple of numbers. Received: {name}={value!r} "
+                        f"(of type {type(value).__name__})")
+    return list(value)
+
+
+def _size(operation: str, size: Any) -> tuple[int, int]:
+    pair = (size, size) if isinstance(size, int) else tuple(size) if isinstance(size, (list, tuple)) else ()
+    if len(pair) != 2 or not all(isinstance(extent, int) and extent > 0 for extent in pair):
+        raise ValueError(f"{operation}: size must be a positive integer or (height, width). Received: size={size!r}")
+    return pair[0], pair[1]
+
+
+def _padding(operation: str, padding: Any) -> tuple[int, int, int, int]:
+    """(left, top, right, bottom)."""
+    sides = (padding,) * 4 if isinstance(padding, int) else tuple(padding) if isinstance(padding, (list, tuple)) else ()
+    if len(sides) == 2:
+        sides = sides * 2
+    if len(sides) != 4 or not all(isinstance(side, int) and side >= 0 for side in sides):
+        raise ValueError(f"{operation}: padding must be an integer, (left and right, top and bottom), or (left, top, right, bottom), none of "
+                         f"them negative. Received: padding={padding!r}")
+    return sides[0], sides[1], sides[2], sides[3]
+
+
+def _fill(operation: str, fill_value: Any) -> Any:
+    values = fill_value if isinstance(fill_value, tuple) else (fill_value,)
+    if len(values) not in (1, 3) or not all(isinstance(value, int) and 0 <= value <= 255 for value in values):
+        raise ValueError(f"{operation}: fill_value must be an integer from 0 to 255, or a tuple of three. Received: "
+                         f"fill_value={fill_value!r}")
+    return fill_value
+
+
+def _border(operation: str, padding_mode: Any) -> Border:
+    if not isinstance(padding_mode, Border):
+        raise TypeError(f"{operation}: padding_mode must be of Border. Received: padding_mode={padding_mode!r} "
+                        f"(of type {type(padding_mode).__name__})")
+    return padding_mode
+
+
+def _image(operation: str, x: np.ndarray) -> None:
+    if x.ndim != 4:
+        raise ValueError(f"{operation}: must have an image [H, W, C] or [H, W]. Received: {describe(x[0])}")
+
+
+def _pad(x: np.ndarray, padding: tuple[int, int, int, int], fill_value: Any, mode: Border) -> np.ndarray:
+    left, top, right, bottom = padding
+    widths = [(0, 0), (top, bottom), (left, right)] + [(0, 0)] * (x.ndim - 3)
+    if mode != Border.CONSTANT:
+        return np.pad(x, widths, mode=mode.value)
+    result = np.empty((len(x), x.shape[1] + top + bottom, x.shape[2] + left + right, *x.shape[3:]), x.dtype)
+    result[...] = fill_value
+    result[:, top:top + x.shape[1], left:left + x.shape[2]] = x
+    return result
