@@ -1,0 +1,221 @@
+"""Moves matrices: into panels of a contraction, transposed, and between element types of storage and of arithmetic.
+
+float16 and bfloat16 are types of storage: they are widened to float32 as they are loaded and rounded as they are stored.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mycelia.codegen.gemm import Tile
+from mycelia.codegen.text import BYTES, Function, Module, Operand, Value, constant, lanes, vector
+
+STORED = {"float16": "half", "bfloat16": "bfloat", "float32": "float", "float64": "double"}
+
+
+def arithmetic(stored: str) -> str:
+    """The LLVM type in which values of a stored type are computed."""
+    return "double" if stored == "double" else "float"
+
+
+def load_wide(f: Function, stored: str, width: int, address: Value) -> Value:
+    """Loads ``width`` elements and widens them."""
+    if stored == "bfloat":
+        bits = f.load(vector(width, "i16"), address)
+        wide = f.binary("shl", f.cast("zext", bits, vector(width, "i32")), constant(16, vector(width, "i32")))
+        return f.cast("bitcast", wide, vector(width, "float"))
+    x = f.load(vector(width, stored), address)
+    return f.cast("fpext", x, vector(width, "float")) if stored == "half" else x
+
+
+def narrow(f: Function, x: Value, stored: str) -> Value:
+    """Rounds to nearest even; bfloat by integer arithmetic (its conversion is a call on some processors)."""
+    if stored == "half":
+        return f.cast("fptrunc", x, vector(lanes(x.type), "half"))
+    if stored != "bfloat":
+        return x
+    wide, short = vector(lanes(x.type), "i32"), vector(lanes(x.type), "i16")
+    bits = f.cast("bitcast", x, wide)
+    high = f.binary("lshr", bits, constant(16, wide))
+    odd = f.binary("and", high, constant(1, wide))
+    rounded = f.binary("add", f.binary("add", bits, constant(0x7FFF, wide)), odd)
+    rounded = f.binary("lshr", rounded, constant(16, wide))
+    quiet = f.binary("or", high, constant(0x40, wide))
+    return f.cast("trunc", f.select(f.fcmp("uno", x, x), quiet, rounded), short)
+
+
+def storage(stored: str) -> str:
+    """The LLVM type in memory: bfloat is kept as an integer."""
+    return "i16" if stored == "bfloat" else stored
+
+
+def convert(source: str, target: str, width: int, symbol: str) -> str:
+    """Copies ``count`` elements from one stored type to another. Words: source, target, count, elements per chunk."""
+    module = Module()
+    f = module.kernel(symbol)
+    x, y, count, block = f.words("ptr", "ptr", "i64", "i64")
+    first = f.mul(f.params[1], block)
+    last = f.minimum(f.add(first, block), count)
+    whole = f.sub(last, f.rem(f.sub(last, first), width))
+
+    def move(lo: Operand, hi: Operand, step: int) -> None:
+        with f.loop(lo, hi, step) as loop:
+            value = load_wide(f, source, step, f.at(storage(source), x, loop.index))
+            f.store(narrow(f, value, target), f.at(storage(target), y, loop.index))
+
+    move(first, whole, width)
+    move(whole, last, 1)
+    f.ret(0)
+    return str(module)
+
+
+# Words of the packing kernels, in order. Source element (n, t, i) is at offsets[t] + n * n_stride + i * i_stride bytes.
+PACK_WORDS = ("source", "panels", "offsets", "n", "taps", "run", "n_stride", "i_stride", "outer_stride", "panel_outer",
+              "panel_block", "panel_blocks")
+
+
+def pack(tile: Tile, stored: str, order: str, symbol: str) -> str:
+    """Copies B into panels ``[n / width][t][i][width]``, the last panel filled up with zeros.
+
+    ``order`` says what is contiguous in the source: ``"rows"`` (n), ``"columns"`` (i), or ``"strided"`` (neither).
+    """
+    module = Module()
+    f = module.kernel(symbol)
+    w = dict(zip(PACK_WORDS, f.words(*["ptr"] * 3, *["i64"] * (len(PACK_WORDS) - 3))))
+    block = f.rem(f.params[1], w["panel_blocks"])
+    outer = f.div(f.params[1], w["panel_blocks"])
+    source = f.byte(w["source"], f.mul(outer, w["outer_stride"]))
+    panels = f.byte(w["panels"], f.mul(outer, w["panel_outer"]))
+    first = f.mul(f.mul(block, w["panel_block"]), tile.width)
+    last = f.minimum(f.add(first, f.mul(w["panel_block"], tile.width)), w["n"])
+    depth = f.mul(w["taps"], w["run"])
+
+    def panel_at(n: Operand) -> Value:
+        """Panel of columns [n, n + width)."""
+        return f.at(tile.element, panels, f.mul(n, depth))
+
+    def strided(n: Operand) -> None:
+        cols = f.minimum(f.sub(w["n"], n), tile.width)
+        target = panel_at(n)
+        with f.loop(0, w["taps"]) as taps:
+            offset = f.load("i64", f.at("i64", w["offsets"], taps.index))
+            base = f.byte(f.byte(source, offset), f.mul(n, w["n_stride"]))
+            with f.loop(0, w["run"]) as runs:
+                at = f.byte(base, f.mul(runs.index, w["i_stride"]))
+                row = f.at(tile.element, target, f.mul(f.add(f.mul(taps.index, w["run"]), runs.index), tile.width))
+                with f.loop(0, cols) as c:
+                    x = load_wide(f, stored, 1, f.byte(at, f.mul(c.index, w["n_stride"])))
+                    f.store(x, f.at(tile.element, row, c.index))
+                with f.loop(cols, tile.width) as c:
+                    f.store(constant(0.0, tile.element), f.at(tile.element, row, c.index))
+
+    group = tile.width * (4 if order == "rows" else 1)
+    whole = f.add(first, f.mul(f.div(f.sub(last, first), group), group))
+    if order != "strided":
+        with f.loop(first, whole, group) as groups:
+            (_pack_rows if order == "rows" else _pack_columns)(f, tile, stored, w, source, panel_at, groups.index, group)
+    with f.loop(whole if order != "strided" else first, last, tile.width) as rest:
+        strided(rest.index)
+    f.ret(0)
+    return str(module)
+
+
+def _pack_rows(f: Function, tile: Tile, stored: str, w: dict[str, Value], source: Value, panel_at, n: Value,
+               group: int) -> None:
+    """Several panels at once: a row gives them a few cache lines in a row."""
+    panels = [panel_at(f.add(n, p)) for p in range(0, group, tile.width)]
+    with f.loop(0, w["taps"]) as taps:
+        offset = f.load("i64", f.at("i64", w["offsets"], taps.index))
+        base = f.at(storage(stored), f.byte(source, offset), n)
+        with f.loop(0, w["run"]) as runs:
+            at = f.byte(base, f.mul(runs.index, w["i_stride"]))
+            row = f.mul(f.add(f.mul(taps.index, w["run"]), runs.index), tile.width)
+            for p, panel in enumerate(panels):
+                for v in range(0, tile.width, tile.lanes):
+                    x = load_wide(f, stored, tile.lanes, f.at(storage(stored), at, p * tile.width + v))
+                    f.store(x, f.at(tile.element, panel, f.add(row, v)))
+
+
+def _pack_columns(f: Function, tile: Tile, stored: str, w: dict[str, Value], source: Value, panel_at, n: Value,
+                  group: int) -> None:
+    """Squares of lanes x lanes, transposed in registers."""
+    target = panel_at(n)
+    size = BYTES[stored]
+    with f.loop(0, w["taps"]) as taps:
+        offset = f.load("i64", f.at("i64", w["offsets"], taps.index))
+        base = f.byte(f.byte(source, offset), f.mul(n, w["n_stride"]))
+        tap_row = f.mul(taps.index, w["run"])
+        whole = f.sub(w["run"], f.rem(w["run"], tile.lanes))
+
+        def square(i: Operand, v: int, step: int) -> None:
+            at = f.byte(base, f.mul(i, size))
+            rows = [load_wide(f, stored, step, f.byte(at, f.mul(w["n_stride"], v + r))) for r in range(tile.lanes)]
+            if step > 1:
+                columns = transpose_square(f, rows)
+            else:
+                column: Value = Value("poison", tile.vector)
+                for r, x in enumerate(rows):
+                    column = f.insert(column, x, r)
+                columns = [column]
+            row = f.mul(f.add(tap_row, i), tile.width)
+            for c, x in enumerate(columns):
+                f.store(x, f.at(tile.element, target, f.add(row, c * tile.width + v)))
+
+        for lo, hi, step in ((0, whole, tile.lanes), (whole, w["run"], 1)):
+            with f.loop(lo, hi, step) as runs:
+                for v in range(0, tile.width, tile.lanes):
+                    square(runs.index, v, step)
+
+
+def transpose_square(f: Function, rows: Sequence[Value]) -> list[Value]:
+    """The columns of a square of vectors: log2(n) rounds that exchange halves, pairs of halves, and so on."""
+    count = len(rows)
+    rows = list(rows)
+    half = count // 2
+    while half >= 1:
+        low = [i if not (i // half) % 2 else count + i - half for i in range(count)]
+        high = [i + half if not (i // half) % 2 else count + i for i in range(count)]
+        for i in range(count):
+            if not (i // half) % 2:
+                a, b = rows[i], rows[i + half]
+                rows[i], rows[i + half] = f.shuffle(a, b, low), f.shuffle(a, b, high)
+        half //= 2
+    return rows
+
+
+TRANSPOSE_WORDS = ("source", "target", "rows", "columns", "source_row", "target_row", "source_outer", "target_outer",
+                   "block", "blocks")
+
+
+def transpose(tile: Tile, source: str, target: str, symbol: str) -> str:
+    """``target[c, r] = source[r, c]`` for a batch of matrices; strides in bytes; a chunk is a block of source columns."""
+    module = Module()
+    f = module.kernel(symbol)
+    w = dict(zip(TRANSPOSE_WORDS, f.words("ptr", "ptr", *["i64"] * (len(TRANSPOSE_WORDS) - 2))))
+    outer, block = f.div(f.params[1], w["blocks"]), f.rem(f.params[1], w["blocks"])
+    x = f.byte(w["source"], f.mul(outer, w["source_outer"]))
+    y = f.byte(w["target"], f.mul(outer, w["target_outer"]))
+    first = f.mul(block, w["block"])
+    last = f.minimum(f.add(first, w["block"]), w["columns"])
+    width = tile.lanes
+
+    def move(r: Value, c: Value, step: int) -> None:
+        at = f.byte(f.at(storage(source), x, c), f.mul(r, w["source_row"]))
+        to = f.byte(f.at(storage(target), y, r), f.mul(c, w["target_row"]))
+        if step == 1:
+            f.store(narrow(f, load_wide(f, source, 1, at), target), to)
+            return
+        rows = [load_wide(f, source, width, f.byte(at, f.mul(w["source_row"], i))) for i in range(width)]
+        for i, column in enumerate(transpose_square(f, rows)):
+            f.store(narrow(f, column, target), f.byte(to, f.mul(w["target_row"], i)))
+
+    whole_columns = f.sub(last, f.rem(f.sub(last, first), width))
+    whole_rows = f.sub(w["rows"], f.rem(w["rows"], width))
+    for c_lo, c_hi, r_lo, r_hi, step in ((first, whole_columns, 0, whole_rows, width),
+                                         (first, whole_columns, whole_rows, w["rows"], 1),
+                                         (whole_columns, last, 0, w["rows"], 1)):
+        with f.loop(c_lo, c_hi, step) as cs, f.loop(r_lo, r_hi, step) as rs:
+            move(rs.index, cs.index, step)
+    f.ret(0)
+    return str(module)
+
+

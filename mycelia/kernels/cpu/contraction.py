@@ -1,0 +1,176 @@
+"""How a contraction is cut into chunks and pieces, and the calls that bring its operands into shape."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mycelia.codegen import gemm, pack
+from mycelia.codegen.gemm import Contraction, Tile
+from mycelia.codegen.target import Target
+from mycelia.ir.dtypes import DType
+from mycelia.kernels.api import Arg, Call, Code, Table, Work
+
+# Bytes of A that a chunk goes over for each panel of B: it stays in the second-level cache.
+ROW_BLOCK_BYTES = 160 * 1024
+# Bytes of a panel of B that are used for all rows of a chunk before the next piece of the sum.
+PANEL_BYTES = 160 * 1024
+# Multiply-adds of a chunk: about 100 us.
+CHUNK_WORK = 4_000_000
+
+
+def ceil_div(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+def evenly(total: int, most: int, multiple: int = 1) -> int:
+    """The size of equal pieces of ``total``, each at most about ``most``, rounded up to a multiple."""
+    if total <= most:
+        return max(total, 1)
+    return ceil_div(ceil_div(total, ceil_div(total, most)), multiple) * multiple
+
+
+def tile_for(target: Target, dtype: DType) -> Tile:
+    """The register tile in the type in which values of ``dtype`` are computed."""
+    return Tile.of(target, pack.arithmetic(pack.STORED[dtype.name]))
+
+
+def packed_elements(tile: Tile, n: int, taps: int, run: int) -> int:
+    """Elements of B in panels."""
+    return ceil_div(n, tile.width) * tile.width * taps * run
+
+
+@dataclass
+class Shape:
+    """Extents and strides (in bytes) of a contraction; see `mycelia.codegen.gemm`."""
+
+    rows: int
+    n: int
+    run: int
+    a_row: int
+    c_row: int
+    taps: int = 1
+    images: int = 1
+    a_image: int = 0
+    c_image: int = 0
+    outer: int = 1
+    a_outer: int = 0
+    b_outer: int = 0
+    c_outer: int = 0
+
+
+def contract(spec: Contraction, shape: Shape, a: Arg, b: Arg, c: Arg, bias: Arg = 0, residual: Arg = 0,
+             offsets: np.ndarray | None = None, scatter: np.ndarray | None = None) -> Call | None:
+    """The call of a contraction over packed B; None where it has no element.
+
+    Args:
+        offsets: int32 byte offsets ``[taps, rows]`` of A's rows, -1 for a row of zeros.
+        scatter: int32 byte offsets ``[rows]`` of C's rows.
+    """
+    tile, s = spec.tile, shape
+    if 0 in (s.rows, s.n, s.images, s.outer):
+        return None
+    tiles = ceil_div(s.rows, tile.rows)
+    tile_rows, taller = divmod(s.rows, tiles)
+    all_tiles = tiles * s.images
+    panels = ceil_div(s.n, tile.width)
+    depth = max(s.taps * s.run, 1)
+
+    piece = max(PANEL_BYTES // (tile.width * tile.itemsize), tile.unroll)
+    if s.run >= piece:
+        tap_block, run_block = 1, evenly(s.run, piece, tile.unroll)
+    else:
+        tap_block, run_block = evenly(s.taps, max(piece // max(s.run, 1), 1)), max(s.run, 1)
+    depth_block = min(tap_block * run_block, depth)
+
+    most_rows = max(ROW_BLOCK_BYTES // (depth_block * tile.itemsize), 2 * tile.rows)
+    tile_block = evenly(all_tiles, max(most_rows // tile.rows, 1))
+    row_blocks = ceil_div(all_tiles, tile_block)
+    work = tile_block * tile.rows * depth * tile.width
+    panel_block = evenly(panels, max(CHUNK_WORK // max(work, 1), 1))
+    column_blocks = ceil_div(panels, panel_block)
+
+    symbol = "k_" + spec.key
+    code = Code(symbol, spec.key, lambda: gemm.contraction(spec, symbol))
+    zeros: Arg = Table(np.zeros(max(s.run, 1) * tile.itemsize, np.uint8)) if spec.table else 0
+    words: dict[str, Arg] = dict(
+        a=a, b=b, c=c, bias=bias, residual=residual, zeros=zeros,
+        table=Table(offsets) if offsets is not None else 0, scatter=Table(scatter) if scatter is not None else 0,
+        rows=s.rows, tiles=tiles, tile_rows=tile_rows, taller=taller, all_tiles=all_tiles, n=s.n,
+        taps=s.taps, run=s.run, tap_block=tap_block, run_block=run_block, a_row=s.a_row, a_image=s.a_image,
+        a_outer=s.a_outer, b_outer=s.b_outer, c_row=s.c_row, c_image=s.c_image, c_outer=s.c_outer,
+        tile_block=tile_block, row_blocks=row_blocks, panel_block=panel_block, column_blocks=column_blocks)
+    return Call(code, [words[name] for name in gemm.WORDS], s.outer * row_blocks * column_blocks)
+
+
+def pack_panels(tile: Tile, dtype: DType, source: Arg, panels: Arg, *, n: int, run: int, n_stride: int, i_stride: int,
+                offsets: np.ndarray | None = None, outer: int = 1, outer_stride: int = 0) -> list[Call]:
+    """The call that packs B, whose element (n, t, i) is at ``offsets[t] + n * n_stride + i * i_stride`` bytes."""
+    offsets = np.zeros(1, np.int64) if offsets is None else offsets.astype(np.int64)
+    taps = len(offsets)
+    if 0 in (n, run, taps, outer):
+        return []
+    stored = pack.STORED[dtype.name]
+    order = "rows" if n_stride == dtype.itemsize else "columns" if i_stride == dtype.itemsize else "strided"
+    symbol = f"pack_{order}_{stored}_{tile.key}"
+    code = Code(symbol, symbol, lambda: pack.pack(tile, stored, order, symbol))
+    count = ceil_div(n, tile.width)
+    block = evenly(count, max(200_000 // max(taps * run * tile.width, 1), 4), 4)
+    words: dict[str, Arg] = dict(
+        source=source, panels=panels, offsets=Table(offsets), n=n, taps=taps, run=run, n_stride=n_stride,
+        i_stride=i_stride, outer_stride=outer_stride, panel_outer=packed_elements(tile, n, taps, run) * tile.itemsize,
+        panel_block=block, panel_blocks=ceil_div(count, block))
+    return [Call(code, [words[name] for name in pack.PACK_WORDS], outer * ceil_div(count, block))]
+
+
+def transpose(target: Target, source_type: str, target_type: str, source: Arg, result: Arg, *, rows: int, columns: int,
+              source_row: int, target_row: int, outer: int = 1, source_outer: int = 0,
+              target_outer: int = 0) -> list[Call]:
+    """The call of ``result[c, r] = source[r, c]`` for ``outer`` matrices; types as LLVM names them, strides in bytes."""
+    if 0 in (rows, columns, outer):
+        return []
+    tile = Tile.of(target, pack.arithmetic(source_type))
+    symbol = f"transpose_{source_type}_{target_type}_{tile.lanes}"
+    code = Code(symbol, symbol, lambda: pack.transpose(tile, source_type, target_type, symbol))
+    block = evenly(columns, max(100_000 // rows, tile.lanes), tile.lanes)
+    words: dict[str, Arg] = dict(
+        source=source, target=result, rows=rows, columns=columns, source_row=source_row, target_row=target_row,
+        source_outer=source_outer, target_outer=target_outer, block=block, blocks=ceil_div(columns, block))
+    return [Call(code, [words[name] for name in pack.TRANSPOSE_WORDS], outer * ceil_div(columns, block))]
+
+
+def convert(target: Target, source_type: str, target_type: str, source: Arg, result: Arg, count: int) -> list[Call]:
+    """The call that copies ``count`` elements from one stored type into another."""
+    if count == 0:
+        return []
+    width = target.lanes(4)
+    symbol = f"convert_{source_type}_{target_type}_{width}"
+    code = Code(symbol, symbol, lambda: pack.convert(source_type, target_type, width, symbol))
+    block = evenly(count, 200_000, width)
+    return [Call(code, [source, result, count, block], ceil_div(count, block))]
+
+
+class Widened:
+    """Operands of a node in the type of arithmetic: float16 and bfloat16 go through workspace, others stay in place."""
+
+    def __init__(self, target: Target, dtype: DType) -> None:
+        self.target, self.stored = target, pack.STORED[dtype.name]
+        self.element = pack.arithmetic(self.stored)
+        self.itemsize = 8 if self.element == "double" else 4
+        self.same = self.stored == self.element
+        self.before: list[Call] = []
+        self.after: list[Call] = []
+
+    def read(self, source: Arg, count: int, key: str) -> Arg:
+        if self.same:
+            return source
+        wide = Work(max(count, 1) * self.itemsize, key)
+        self.before += convert(self.target, self.stored, self.element, source, wide, count)
+        return wide
+
+    def write(self, result: Arg, count: int, key: str = "result") -> Arg:
+        if self.same:
+            return result
+        wide = Work(max(count, 1) * self.itemsize, key)
+        self.after += convert(self.target, self.element, self.stored, wide, result, count)
+        return wide
