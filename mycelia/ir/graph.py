@@ -21,6 +21,11 @@ class Location:
     line: int
     function: str = ""
 
+    def bind(self, binding: dict[str, int]) -> Graph:
+        """The static graph in which symbols have these numbers."""
+        from mycelia.ir.binding import bind
+        return bind(self, binding)
+
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
 
@@ -133,6 +138,11 @@ class Graph:
         copy.outputs = [table[v] for v in self.outputs]
         copy.writes = {i: table[v] for i, v in self.writes.items()}
         return copy
+
+    def bind(self, binding: dict[str, int]) -> Graph:
+        """The static graph in which symbols have these numbers."""
+        from mycelia.ir.binding import bind
+        return bind(self, binding)
 
     def __str__(self) -> str:
         from mycelia.ir.printer import to_text

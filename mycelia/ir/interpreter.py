@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from mycelia.ir import operator as registry
+from mycelia.ir.binding import bind, binding_of
 from mycelia.ir.dtypes import DType, bfloat16, float16
 from mycelia.ir.graph import Graph, Node, Value
 
@@ -34,6 +35,9 @@ def interpret(graph: Graph, inputs: Sequence[Any]) -> tuple[list[np.ndarray], di
     """
     arrays = [np.asarray(x) for x in inputs]
     check_inputs(graph, arrays)
+    binding = binding_of(graph, [a.shape for a in arrays])
+    if binding:
+        graph = bind(graph, binding)
     assigned = _assigned_inputs(graph)
     arrays = [np.array(a) if i in assigned else a for i, a in enumerate(arrays)]
     outputs, written = _run(graph, arrays)
@@ -67,6 +71,8 @@ def apply(node: Node, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
     reference = node.op.reference
     if reference is None:
         raise NotImplementedError(f"operator {name} has no NumPy reference" + (f" (at {node.loc})" if node.loc else ""))
+    if name == "BroadcastTo":
+        return [np.broadcast_to(arrays[0], node.attrs["shape"])]
     if name in VIEWS or name == "Constant":
         return [reference(*arrays, **node.attrs)]
     dtypes = [v.type.dtype for v in node.inputs]
@@ -141,7 +147,7 @@ def _fused(node: Node, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
 def _fused_reduce(node: Node, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
     body, attrs = node.attrs["body"], node.attrs
     operand = np.broadcast_to(_run(body, arrays)[0][0], body.outputs[0].shape)
-    inner = Node(registry.get(attrs["reduce"]), body.outputs, {"axes": attrs["axes"], "keepdims": attrs["keepdims"]},
+    inner = Node(registry.get("Reduce" + attrs["reduce"].capitalize()), body.outputs, {"axes": attrs["axes"], "keepdims": attrs["keepdims"]},
                  tuple(v.type for v in node.outputs), node.loc)
     return apply(inner, [operand])
 

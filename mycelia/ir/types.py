@@ -97,6 +97,26 @@ def same_shape(a: tuple[Dim, ...], b: tuple[Dim, ...]) -> bool:
     return len(a) == len(b) and all(map(same_dim, a, b))
 
 
+def merge_shapes(*shapes: tuple[Dim, ...]) -> tuple[Dim, ...] | None:
+    """The shape to which all broadcast by NumPy's rule; None where symbols leave that open, or they do not broadcast."""
+    merged: tuple[Dim, ...] = shapes[0]
+    for shape in shapes[1:]:
+        if shape is merged:
+            continue
+        longer, shorter = (merged, shape) if len(merged) >= len(shape) else (shape, merged)
+        lead = len(longer) - len(shorter)
+        dims = list(longer)
+        for i, b in enumerate(shorter, lead):
+            a = dims[i]
+            if same_dim(a, b) or _is(b, 1):
+                continue
+            if not _is(a, 1):
+                return None
+            dims[i] = b
+        merged = tuple(dims)
+    return merged
+
+
 def _is(dim: Dim, number: int) -> bool:
     return isinstance(dim, int) and dim == number
 
