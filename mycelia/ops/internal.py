@@ -63,3 +63,20 @@ def _fused_reduce_reference(*arrays: np.ndarray, body: Graph, reduce: str, axes:
 
 
 register(Operator("FusedReduce", infer=_fused_reduce_infer, reference=_fused_reduce_reference, subgraphs=("body",)))
+
+
+def _strided_copy_infer(x: TensorType, *, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> TensorType:
+    return TensorType(x.dtype, tuple(shape))
+
+
+def _strided_copy_reference(x: np.ndarray, *, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> np.ndarray:
+    if 0 in shape:
+        return np.empty(shape, x.dtype)
+    index = np.asarray(offset)
+    for extent, stride in zip(shape, strides):
+        index = index[..., None] + np.arange(extent) * stride
+    return np.ascontiguousarray(x).reshape(-1)[index]
+
+
+# A view made dense: element ``offset + sum(index * strides)`` (in elements) of a dense buffer; strides may be 0 or negative.
+register(Operator("StridedCopy", infer=_strided_copy_infer, reference=_strided_copy_reference))
