@@ -40,8 +40,9 @@ def interpret(graph: Graph, inputs: Sequence[Any]) -> tuple[list[np.ndarray], di
         graph = bind(graph, binding)
     assigned = _assigned_inputs(graph)
     arrays = [np.array(a) if i in assigned else a for i, a in enumerate(arrays)]
-    outputs, written = _run(graph, arrays)
-    for index in assigned - written.keys():
+    touched: set[int] = set()
+    outputs, written = _run(graph, arrays, touched)
+    for index in touched - written.keys():
         written[index] = arrays[index]
     return outputs, written
 
@@ -90,7 +91,7 @@ def _rounded(result: Any, dtype: DType) -> np.ndarray:
 
 
 def _assigned_inputs(graph: Graph) -> set[int]:
-    """Indices of the graph's inputs that an Assign overwrites, directly, through views or through earlier Assigns."""
+    """Indices of the graph's inputs that an Assign may overwrite, directly, through views or through earlier Assigns."""
     found = set()
     for node in graph.nodes:
         if node.op.name == "Assign":
@@ -102,7 +103,7 @@ def _assigned_inputs(graph: Graph) -> set[int]:
     return found
 
 
-def _run(graph: Graph, arrays: Sequence[np.ndarray]) -> tuple[list[np.ndarray], dict[int, np.ndarray]]:
+def _run(graph: Graph, arrays: Sequence[np.ndarray], touched: set[int] | None = None) -> tuple[list[np.ndarray], dict[int, np.ndarray]]:
     table: dict[Value, np.ndarray] = dict(zip(graph.inputs, arrays))
     has_writes = any(node.op.effects.writes for node in graph.nodes)
     for node in graph.nodes:
@@ -113,6 +114,8 @@ def _run(graph: Graph, arrays: Sequence[np.ndarray]) -> tuple[list[np.ndarray], 
                 raise ValueError(f"cannot write through a broadcast view ({node.loc}): one element would be written "
                                  f"several times")
             target[...] = value
+            if touched is not None:
+                touched.update(i for i, a in enumerate(arrays) if np.may_share_memory(a, target))
             results = [target]
         else:
             results = apply(node, operands)

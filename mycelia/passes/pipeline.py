@@ -72,3 +72,16 @@ class PassManager:
             if self.dump is not None:
                 self.dump(f"{number:02d}_{name}", graph)
         return graph
+
+
+def normalise(graph: Graph) -> Graph:
+    """The passes that hold for every device and every size."""
+    return graph
+
+
+def lower(graph: Graph, stable: Sequence[int], target: object) -> tuple[Graph | None, Graph, list[int]]:
+    """Passes for a device: (prologue over the stable inputs or None, main graph, inputs of the original that main keeps).
+
+    The prologue's inputs are the stable ones in order; its outputs follow the kept inputs in main's.
+    """
+    return None, graph, list(range(len(graph.inputs)))

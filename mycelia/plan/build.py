@@ -1,14 +1,16 @@
 """From a static graph to a plan: kernels chosen, nodes lowered to calls, every value given its memory."""
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from mycelia.ir.graph import Graph, Node, Value
 from mycelia.kernels import api
-from mycelia.kernels.api import Call, HostCall, In, NoKernel, Out, Refusal, Table, Work
+from mycelia.kernels.api import Call, HostCall, In, NoKernel, Out, Table, Work
 from mycelia.kernels.reference import reference_kernel
+from mycelia.plan.control import ControlFlow
 from mycelia.plan.copying import COPY, copy_chunks
 from mycelia.plan.memory import Lifetime, assign_offsets, peak
 from mycelia.plan.plan import Address, Buffer, Instruction, Plan, Word
@@ -29,7 +31,18 @@ def build(graph: Graph, device: str = "CPU", target: Any = None) -> Plan:
     Example:
         >>> print(build(parse("graph(%x: float32[2]) { %y = Add(%x, %x)  return %y }")))
     """
+    if target is None:
+        target = _prepare()
     return _Builder(graph, device, target).build()
+
+
+@lru_cache(1)
+def _prepare() -> Any:
+    """Registers the CPU's kernels and returns this machine's processor; loads LLVM."""
+    import mycelia.kernels.cpu
+    from mycelia.codegen.target import Target
+
+    return Target.host()
 
 
 class Choice:
@@ -132,7 +145,10 @@ class _Builder:
                 if not value.type.is_static:
                     raise ValueError(f"build: {value.type} in graph {self.graph.name} is symbolic; bind the graph first")
                 roots[value] = _Root(value, position)
-            choice = choose(node, self.device, self.target)
+            if name in ("Cond", "While"):
+                choice = Choice(ControlFlow(lambda g: build(g, self.device, self.target)), [])
+            else:
+                choice = choose(node, self.device, self.target)
             idle = node.outputs and not node.op.effects and all(0 in v.type.shape for v in node.outputs)
             steps.append((node, choice, [] if idle else choice.kernel.lower(node, self.target)))
 
@@ -291,4 +307,4 @@ class _Builder:
         return lines
 
 
-__all__ = ["Choice", "Refusal", "build", "choose"]
+__all__ = ["Choice", "build", "choose"]
