@@ -151,7 +151,7 @@ def contraction(spec: Contraction, symbol: str) -> str:
                     if not spec.table:
                         a_tile = f.byte(a_tile, f.mul(m, w["a_row"]))
                     last = f.icmp("eq", f.add(tiles.index, 1), last_tile)
-                    spill = f.select(last, constant(0, "i1"), narrow)
+                    spill = constant(0, "i1") if spec.scatter else f.select(last, constant(0, "i1"), narrow)
                     arguments = [f.params[0], a_tile, b_panel, f.byte(w["c"], c_offset), bias,
                                  f.byte(w["residual"], c_offset) if spec.residual else w["residual"],
                                  f.value(m), f.value(taps.index), f.value(tap_end), f.value(run_length), f.value(cols),
@@ -253,12 +253,17 @@ def _tile(module: Module, spec: Contraction, name: str, rows: int, vectors: int)
         with f.loop(first, last, 1, sums) as taps:
             entry = f.at("i32", table, f.add(f.mul(taps.index, all_rows), m))
             offsets = [f.load("i32", f.at("i32", entry, r)) for r in range(rows)]
-            pointers = []
-            for offset in offsets:
-                there = f.byte(a, f.cast("sext", offset, "i64"))
-                pointers.append(f.select(f.icmp("slt", offset, 0), zeros, there))
-            b_at = f.at(tile.element, b, f.mul(f.mul(taps.index, all_run), tile.width))
-            taps.next(accumulate(pointers, b_at, taps.carried))
+            outside = offsets[0]
+            for offset in offsets[1:]:
+                outside = f.binary("and", outside, offset)
+
+            def tap() -> list[Value]:
+                pointers = [f.select(f.icmp("slt", offset, 0), zeros, f.byte(a, f.cast("sext", offset, "i64")))
+                            for offset in offsets]
+                b_at = f.at(tile.element, b, f.mul(f.mul(taps.index, all_run), tile.width))
+                return accumulate(pointers, b_at, taps.carried)
+
+            taps.next(f.choose(f.icmp("sge", outside, 0), tap, lambda: taps.carried))
         sums = taps.results
     else:
         sums = accumulate(starts, b, sums)

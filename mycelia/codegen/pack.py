@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mycelia.codegen import half
 from mycelia.codegen.gemm import Tile
-from mycelia.codegen.text import BYTES, Function, Module, Operand, Value, constant, lanes, vector
+from mycelia.codegen.text import BYTES, Function, Module, Operand, Value, constant, vector
 
 STORED = {"float16": "half", "bfloat16": "bfloat", "float32": "float", "float64": "double"}
 
@@ -19,33 +20,18 @@ def arithmetic(stored: str) -> str:
 
 def load_wide(f: Function, stored: str, width: int, address: Value) -> Value:
     """Loads ``width`` elements and widens them."""
-    if stored == "bfloat":
-        bits = f.load(vector(width, "i16"), address)
-        wide = f.binary("shl", f.cast("zext", bits, vector(width, "i32")), constant(16, vector(width, "i32")))
-        return f.cast("bitcast", wide, vector(width, "float"))
-    x = f.load(vector(width, stored), address)
-    return f.cast("fpext", x, vector(width, "float")) if stored == "half" else x
+    x = f.load(vector(width, storage(stored)), address)
+    return half.from_float16(f, x) if stored == "half" else half.from_bfloat16(f, x) if stored == "bfloat" else x
 
 
 def narrow(f: Function, x: Value, stored: str) -> Value:
-    """Rounds to nearest even; bfloat by integer arithmetic (its conversion is a call on some processors)."""
-    if stored == "half":
-        return f.cast("fptrunc", x, vector(lanes(x.type), "half"))
-    if stored != "bfloat":
-        return x
-    wide, short = vector(lanes(x.type), "i32"), vector(lanes(x.type), "i16")
-    bits = f.cast("bitcast", x, wide)
-    high = f.binary("lshr", bits, constant(16, wide))
-    odd = f.binary("and", high, constant(1, wide))
-    rounded = f.binary("add", f.binary("add", bits, constant(0x7FFF, wide)), odd)
-    rounded = f.binary("lshr", rounded, constant(16, wide))
-    quiet = f.binary("or", high, constant(0x40, wide))
-    return f.cast("trunc", f.select(f.fcmp("uno", x, x), quiet, rounded), short)
+    """Rounds to a stored type, to nearest even."""
+    return half.to_float16(f, x) if stored == "half" else half.to_bfloat16(f, x) if stored == "bfloat" else x
 
 
 def storage(stored: str) -> str:
-    """The LLVM type in memory: bfloat is kept as an integer."""
-    return "i16" if stored == "bfloat" else stored
+    """The LLVM type in memory: half precision is kept as integers."""
+    return "i16" if stored in ("half", "bfloat") else stored
 
 
 def convert(source: str, target: str, width: int, symbol: str) -> str:
@@ -170,15 +156,15 @@ def transpose_square(f: Function, rows: Sequence[Value]) -> list[Value]:
     """The columns of a square of vectors: log2(n) rounds that exchange halves, pairs of halves, and so on."""
     count = len(rows)
     rows = list(rows)
-    half = count // 2
-    while half >= 1:
-        low = [i if not (i // half) % 2 else count + i - half for i in range(count)]
-        high = [i + half if not (i // half) % 2 else count + i for i in range(count)]
+    distance = count // 2
+    while distance >= 1:
+        low = [i if not (i // distance) % 2 else count + i - distance for i in range(count)]
+        high = [i + distance if not (i // distance) % 2 else count + i for i in range(count)]
         for i in range(count):
-            if not (i // half) % 2:
-                a, b = rows[i], rows[i + half]
-                rows[i], rows[i + half] = f.shuffle(a, b, low), f.shuffle(a, b, high)
-        half //= 2
+            if not (i // distance) % 2:
+                a, b = rows[i], rows[i + distance]
+                rows[i], rows[i + distance] = f.shuffle(a, b, low), f.shuffle(a, b, high)
+        distance //= 2
     return rows
 
 

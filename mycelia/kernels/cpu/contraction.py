@@ -5,18 +5,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mycelia.codegen import gemm, pack
+from mycelia.codegen import conv, gemm, pack
+from mycelia.codegen.conv import PixelSum
 from mycelia.codegen.gemm import Contraction, Tile
 from mycelia.codegen.target import Target
 from mycelia.ir.dtypes import DType
 from mycelia.kernels.api import Arg, Call, Code, Table, Work
 
 # Bytes of A that a chunk goes over for each panel of B: it stays in the second-level cache.
-ROW_BLOCK_BYTES = 160 * 1024
+ROW_BLOCK_BYTES = 128 * 1024
 # Bytes of a panel of B that are used for all rows of a chunk before the next piece of the sum.
-PANEL_BYTES = 160 * 1024
-# Multiply-adds of a chunk: about 100 us.
-CHUNK_WORK = 4_000_000
+PANEL_BYTES = 64 * 1024
+# Multiply-adds of a chunk: about 200 us.
+CHUNK_WORK = 8_000_000
 
 
 def ceil_div(a: int, b: int) -> int:
@@ -174,3 +175,42 @@ class Widened:
         wide = Work(max(count, 1) * self.itemsize, key)
         self.after += convert(self.target, self.element, self.stored, wide, result, count)
         return wide
+
+
+# Bytes of A and B that a sum over pixels goes over again for each tile of a chunk.
+PIXEL_BLOCK_BYTES = 192 * 1024
+
+
+def pixel_sums(spec: PixelSum, *, a: Arg, b: Arg, c: Arg, offsets: np.ndarray | None, pixels: int, images: int, taps: int,
+               run: int, n: int, a_row: int, a_image: int, b_row: int, b_image: int, outer: int = 1, a_outer: int = 0,
+               b_outer: int = 0, c_outer: int = 0) -> list[Call]:
+    """The call of ``C[t, i, n] = sum over pixels p of A[row(p, t) + i] * B[p, n]`` (zeros where there is no pixel).
+
+    Args:
+        offsets: int32 byte offsets ``[taps, pixels]`` of A's rows, -1 for zeros; None: row p is at ``p * a_row``.
+    """
+    if 0 in (taps, run, n, outer):
+        return []
+    tile = spec.tile
+    tiles = ceil_div(run, tile.rows)
+    tile_rows, taller = divmod(run, tiles)
+    all_tiles, panels = taps * tiles, ceil_div(n, tile.width)
+    per_tile = max(pixels * images, 1) * tile.rows * tile.width
+    chunk = min(max(per_tile * all_tiles * panels // 16, CHUNK_WORK), 40 * CHUNK_WORK)
+    panel_block = evenly(panels, max(chunk // per_tile, 1))
+    tile_block = evenly(all_tiles, max(chunk // (per_tile * panel_block), 1))
+    pixel_bytes = (run + min(n, panel_block * tile.width)) * tile.itemsize
+    at_once = max(PIXEL_BLOCK_BYTES // pixel_bytes, 16)
+    pixel_block = evenly(pixels, at_once, 4)
+    image_block = max(at_once // pixels, 1) if 0 < pixels <= at_once else 1
+    zeros: Arg = Table(np.zeros(tile.rows * tile.itemsize, np.uint8)) if spec.table else 0
+    symbol = spec.key
+    code = Code(symbol, spec.key, lambda: conv.pixel_sum(spec, symbol))
+    row_blocks, column_blocks = ceil_div(all_tiles, tile_block), ceil_div(panels, panel_block)
+    words: dict[str, Arg] = dict(
+        a=a, b=b, c=c, table=Table(offsets) if offsets is not None else 0, zeros=zeros, pixels=pixels, images=images,
+        pixel_block=pixel_block, image_block=image_block, run=run, n=n, tiles=tiles, tile_rows=tile_rows, taller=taller,
+        all_tiles=all_tiles, tile_block=tile_block, row_blocks=row_blocks, panel_block=panel_block,
+        column_blocks=column_blocks, a_row=a_row, a_image=a_image, a_outer=a_outer, b_row=b_row, b_image=b_image,
+        b_outer=b_outer, c_outer=c_outer)
+    return [Call(code, [words[name] for name in conv.SUM_WORDS], outer * row_blocks * column_blocks)]
