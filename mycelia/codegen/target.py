@@ -1,6 +1,7 @@
 """What the generators need to know of a processor."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -43,8 +44,21 @@ AARCH64 = Target("aarch64-unknown-linux-gnu", "generic", "+neon", 16, 32)
 ALL = (X86_64_V3, X86_64_V4, AARCH64)
 
 
+_remember: Callable[[Callable[[], Target]], Target] | None = None
+
+
+def set_host_memory(remember: Callable[[Callable[[], Target]], Target]) -> None:
+    """Registers who remembers this machine's description between runs, since to ask LLVM for it means to load it."""
+    global _remember
+    _remember = remember
+
+
 @lru_cache(1)
 def _host() -> Target:
+    return _remember(_detect) if _remember else _detect()
+
+
+def _detect() -> Target:
     import llvmlite.binding as llvm
 
     features = llvm.get_host_cpu_features()

@@ -8,13 +8,18 @@ LLVM is loaded only when something has to be compiled.
 """
 from __future__ import annotations
 
+import json
+import platform
+import re
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import mycelia.codegen
-from mycelia.codegen.target import Target
+from mycelia.codegen.target import Target, set_host_memory
 from mycelia.kernels.api import Code
 from mycelia.runtime import cache as cache_module
 from mycelia.runtime import image as linker
@@ -58,18 +63,18 @@ def set_object_cache(cache: ObjectCache | None) -> None:
 
 @lru_cache(1)
 def fingerprint() -> str:
-    """A hash of the generators' sources and of the versions that shape their output."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    versions = []
-    for package in ("llvmlite", "mycelia"):
-        try:
-            versions.append(f"{package} {version(package)}")
-        except PackageNotFoundError:
-            versions.append(package)
+    """A hash of the generators' sources and of llvmlite's version, which shape the code of a given key."""
     root = Path(mycelia.codegen.__file__).parent.parent
     sources = [path.read_bytes() for folder in _SOURCES for path in sorted((root / folder).rglob("*.py"))]
-    return cache_module.digest(*versions, *sources)
+    return cache_module.digest(_llvmlite_version(), *sources)
+
+
+def _llvmlite_version() -> bytes:
+    """The file that tells llvmlite's version: reading it loads neither LLVM nor the package metadata."""
+    found = find_spec("llvmlite")
+    if found is None or found.origin is None:
+        raise ImportError("llvmlite is not installed; Mycelia compiles with it: pip install llvmlite")
+    return (Path(found.origin).parent / "_version.py").read_bytes()
 
 
 def emit(code: Code, target: Target) -> bytes:
@@ -138,6 +143,28 @@ def _images(codes: list[Code], target: Target) -> dict[str, Image]:
         cache.put(names[code.key], found[code.key].to_bytes())
         statistics.compiled += 1
     return found
+
+
+def _remembered(detect: Callable[[], Target]) -> Target:
+    """This machine's description, kept in the cache by what the kernel says of its processors."""
+    cpu = "".join(sorted(set(re.findall(r"^(?:model name|flags|Features|CPU [a-z]+)\s*:.*$", _cpuinfo(), re.MULTILINE))))
+    name = cache_module.digest("host", fingerprint(), platform.machine(), cpu)
+    entry = object_cache().get(name)
+    if entry is not None:
+        return Target(**json.loads(entry))
+    target = detect()
+    object_cache().put(name, json.dumps(asdict(target)).encode())
+    return target
+
+
+def _cpuinfo() -> str:
+    try:
+        return Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return ""
+
+
+set_host_memory(_remembered)
 
 
 def prestart() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mycelia.runtime.memory import MemoryPool, limit_from_environment
-from mycelia.tensor.device import Device, Stream, register_device
+from mycelia.tensor.device import Device, Stream
 
 
 @lru_cache(1)
@@ -53,6 +53,3 @@ class CpuDevice(Device):
 
     def launch(self, executable: Any, addresses: Sequence[int], stream: Stream | None = None) -> None:
         executable.launch(addresses)
-
-
-register_device("CPU", CpuDevice)

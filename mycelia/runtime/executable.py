@@ -72,6 +72,7 @@ class Executable:
         keep: whatever must live as long as the plan (constant tables).
         release_gil: give up the GIL while running: for plans of more than about 50 µs. Only such plans look for Ctrl-C.
         name: for reports.
+        slot_bytes: bytes that the plan touches behind each slot's address, for devices that check it.
         explain: turns a PlanError into what `launch` raises, with the user's line.
 
     Attributes:
@@ -80,7 +81,8 @@ class Executable:
 
     def __init__(self, instructions: Sequence[Instruction], words: Any, relocations: Any, *, slots: int, arena_bytes: int = 0,
                  keep: Sequence[Any] = (), release_gil: bool = True, name: str = "plan",
-                 explain: Callable[[PlanError], BaseException] | None = None) -> None:
+                 explain: Callable[[PlanError], BaseException] | None = None,
+                 slot_bytes: Sequence[int] | None = None) -> None:
         self.name, self.slots, self.arena_bytes, self.release_gil = name, slots, arena_bytes, release_gil
         self.instructions = tuple(i for i in instructions if callable(i.function) or i.chunks > 0)
         total_slots = slots + bool(arena_bytes)
@@ -113,6 +115,7 @@ class Executable:
         self._keep = (tuple(keep), hosts)
         self.native: Callable[..., None] = _builtin(native_symbol("launch"), (self._block, view, self._keep, self._pins))
         self._explain = explain
+        self.slot_bytes = None if slot_bytes is None else tuple(slot_bytes)
         self._memory = cpu_memory()
 
     def _check(self, words: np.ndarray, relocations: np.ndarray, slots: int) -> None:
