@@ -1,6 +1,7 @@
 """Makes the data that ships: the first images of Fashion-MNIST, as packed IDX files with their licence.
 
-make_fashion_mnist.py FOLDER: the folder of the four files of the whole collection, e.g. /usr/share/datasets/fashion-mnist of
+make_fashion_mnist.py FOLDER: the folder of the four files of the whole collection, e.g.
+    /usr/share/datasets/fashion-mnist of
 Debian's package dataset-fashion-mnist.
 """
 from __future__ import annotations

@@ -11,7 +11,8 @@ _callbacks: list[Callable[[int], None]] = []
 
 
 def set_seed(seed: int) -> None:
-    """Sets the global seed: Python's and NumPy's generators, and those of every module that registered itself.
+    """Sets the global seed: Python's and NumPy's generators, and those of every module that registered
+    itself.
 
     Args:
         seed: an integer from 0 to 2**32 - 1 (NumPy's range).
@@ -26,7 +27,8 @@ def set_seed(seed: int) -> None:
         7
     """
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
-        raise TypeError(f"set_seed: seed must be an integer. Received: seed={seed!r} (of type {type(seed).__name__})")
+        raise TypeError(f"set_seed: seed must be an integer. Received: seed={seed!r} (of type "
+                        f"{type(seed).__name__})")
     if not 0 <= seed < 2**32:
         raise ValueError(f"set_seed: seed must be from 0 to 2**32 - 1. Received: seed={seed}")
     global _seed
@@ -43,7 +45,8 @@ def get_seed() -> int | None:
 
 
 def on_seed(callback: Callable[[int], None]) -> Callable[[int], None]:
-    """Registers a function to call with each new seed; at once too, when a seed is set already. Usable as decorator."""
+    """Registers a function to call with each new seed; at once too, when a seed is set already. Usable as
+    decorator."""
     _callbacks.append(callback)
     if _seed is not None:
         callback(_seed)

@@ -49,7 +49,8 @@ def zip(datasets: Sequence[Dataset]) -> ZipDataset:  # noqa: A001  MindSpore's n
 
 __all__ = ["BatchDataset", "BatchInfo", "Cifar10Dataset", "ConcatDataset", "Dataset", "DictIterator",
            "DistributedSampler", "FashionMnistDataset", "FilterDataset", "FlatMapDataset", "GeneratorDataset",
-           "MapDataset", "MappableDataset", "MnistDataset", "NumpySlicesDataset", "ProjectDataset", "RandomSampler",
+           "MapDataset", "MappableDataset", "MnistDataset", "NumpySlicesDataset", "ProjectDataset",
+           "RandomSampler",
            "RenameDataset", "RepeatDataset", "Sampler", "SequentialSampler", "ShardDataset", "ShuffleDataset",
            "SkipDataset", "SubsetRandomSampler", "SubsetSampler", "TakeDataset", "TupleIterator",
            "WeightedRandomSampler", "ZipDataset", "config", "samplers", "transforms", "vision", "zip"]

@@ -2,12 +2,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 
 # Rows of equal shape and type are one array with a leading axis; others stay a list of arrays.
-Column = Union[np.ndarray, "list[np.ndarray]"]
+Column = np.ndarray | list[np.ndarray]
 
 
 def as_array(value: Any) -> np.ndarray:
@@ -24,7 +24,8 @@ def as_array(value: Any) -> np.ndarray:
     except ValueError as error:  # nested sequences of unequal lengths
         raise TypeError(f"{type(value).__name__} is not an array of numbers or text: {error}") from error
     if array.dtype.kind == "O":
-        raise TypeError(f"{type(value).__name__} is not an array of numbers or text. Received: {value!r:.120}")
+        raise TypeError(f"{type(value).__name__} is not an array of numbers or text. Received: "
+                        f"{value!r:.120}")
     return array
 
 
@@ -43,7 +44,8 @@ def join(parts: Sequence[Column]) -> Column:
     if len(parts) == 1:
         return parts[0]
     first = parts[0]
-    if all(isinstance(part, np.ndarray) and isinstance(first, np.ndarray) and part.shape[1:] == first.shape[1:]
+    if all(isinstance(part, np.ndarray) and isinstance(first, np.ndarray)
+           and part.shape[1:] == first.shape[1:]
            and (part.dtype == first.dtype or part.dtype.kind == first.dtype.kind == "U") for part in parts):
         return np.concatenate(parts)
     return column_of([row for part in parts for row in part])

@@ -26,7 +26,8 @@ def get_seed() -> int:
 
 
 def set_prefetch_size(size: int) -> None:
-    """How many batches a background thread may prepare ahead of the program (see `mycelia.dataset.prefetch`)."""
+    """How many batches a background thread may prepare ahead of the program (see
+    `mycelia.dataset.prefetch`)."""
     _settings["prefetch_size"] = _integer("set_prefetch_size", "size", size, 1, 2**31 - 1)
 
 

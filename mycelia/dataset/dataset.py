@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,8 +12,9 @@ from mycelia.dataset.randomness import Draws, Epochs
 if TYPE_CHECKING:
     from mycelia.dataset.iterators import DictIterator, TupleIterator
 
-Names = Union[str, Sequence[str]]
-READ_AHEAD = 64  # rows that an iterator without batches asks for at once, where reading ahead has no side effect
+Names = str | Sequence[str]
+# rows that an iterator without batches asks for at once, where reading ahead has no side effect
+READ_AHEAD = 64
 
 
 class Stream:
@@ -45,9 +46,9 @@ def read_exactly(stream: Stream, count: int) -> Block | None:
 class Dataset:
     """A data pipeline: a source of rows, or an operation over other pipelines.
 
-    A pipeline is lazy (nothing is read before an iterator asks) and can be iterated any number of times; each epoch shuffles and
-    augments anew, and the sequence of epochs follows from `mindspore.set_seed`. Each method returns a new pipeline
-    and leaves this one as it is.
+    A pipeline is lazy (nothing is read before an iterator asks) and can be iterated any number of times; each
+    epoch shuffles and augments anew, and the sequence of epochs follows from `mindspore.set_seed`. Each
+    method returns a new pipeline and leaves this one as it is.
 
     Example:
         >>> data = NumpySlicesDataset({"x": [1, 2, 3, 4]}, shuffle=False)
@@ -69,7 +70,7 @@ class Dataset:
         self._first_row: tuple[np.ndarray, ...] | None = None
         self._size: int | None = None
 
-    # -- what each kind of node defines ----------------------------------------------------------------------
+    # -- what each kind of node defines ------------------------------------------------------------------
     def open(self, draws: Draws) -> Stream:
         """Starts one pass over the rows."""
         raise NotImplementedError
@@ -94,17 +95,20 @@ class Dataset:
         """Classes of the source's labels, where it knows them."""
         return self.children[0].num_classes() if self.children else None
 
-    # -- operations --------------------------------------------------------------------------------------------
+    # -- operations --------------------------------------------------------------------------------------
     def map(self, operations: Any, input_columns: Names | None = None, output_columns: Names | None = None,
             num_parallel_workers: int | None = None, **kwargs: Any) -> Dataset:
         """Applies operations to columns of each row, one after another.
 
         Args:
-            operations: an operation of `vision` or `transforms`, a Python function of one array per input column, or a list of them.
-                A function returns an array, or a tuple with one array for each output column.
-            input_columns: columns handed to the first operation; default: the first ones, as many as it takes.
+            operations: an operation of `vision` or `transforms`, a Python function of one array per input
+                column, or a list of them. A function returns an array, or a tuple with one array for each
+                output column.
+            input_columns: columns handed to the first operation; default: the first ones, as many as it
+                takes.
             output_columns: names of the results; default: the input's.
-            num_parallel_workers, python_multiprocessing, max_rowsize, cache, callbacks, offload: accepted; operations
+            num_parallel_workers, python_multiprocessing, max_rowsize, cache, callbacks, offload: accepted;
+            operations
                 work on whole blocks of rows instead of on many threads.
 
         Raises:
@@ -122,8 +126,8 @@ class Dataset:
         Args:
             batch_size: rows in a batch, or a function of a `BatchInfo` that returns it.
             drop_remainder: whether a last batch with fewer rows is left out.
-            per_batch_map, input_columns, output_columns: a function over each batch: it gets a list of arrays for each input
-                column and a `BatchInfo`, and returns a tuple of lists of arrays.
+            per_batch_map, input_columns, output_columns: a function over each batch: it gets a list of arrays
+                for each input column and a `BatchInfo`, and returns a tuple of lists of arrays.
 
         Raises:
             ValueError: batch_size is not positive.
@@ -132,16 +136,17 @@ class Dataset:
         from mycelia.dataset.nodes import BatchDataset
         _known("batch", kwargs, {"per_batch_map", "input_columns", "output_columns", "python_multiprocessing",
                                  "max_rowsize"})
-        return BatchDataset(self, batch_size, drop_remainder, kwargs.get("per_batch_map"), kwargs.get("input_columns"),
-                            kwargs.get("output_columns"))
+        return BatchDataset(self, batch_size, drop_remainder, kwargs.get("per_batch_map"),
+                            kwargs.get("input_columns"), kwargs.get("output_columns"))
 
-    def padded_batch(self, batch_size: int, drop_remainder: bool = False, num_parallel_workers: int | None = None,
+    def padded_batch(self, batch_size: int, drop_remainder: bool = False,
+                     num_parallel_workers: int | None = None,
                      pad_info: dict[str, tuple[Sequence[int | None] | None, Any]] | None = None) -> Dataset:
         """Batches after padding each row at the end of its axes.
 
         Args:
-            pad_info: for each column to pad, ``(shape, value)``; an axis (or the shape) that is None takes the longest of the
-                batch. Default: every column, to the longest, with zeros.
+            pad_info: for each column to pad, ``(shape, value)``; an axis (or the shape) that is None takes
+                the longest of the batch. Default: every column, to the longest, with zeros.
         """
         from mycelia.dataset.nodes import BatchDataset
         return BatchDataset(self, batch_size, drop_remainder, pad_info=pad_info or {})
@@ -150,7 +155,8 @@ class Dataset:
         """Puts rows in random order, anew in each epoch.
 
         Args:
-            buffer_size: rows held to draw the next one from: at 1,000, a row moves forward by at most 1,000 places. Default: all rows.
+            buffer_size: rows held to draw the next one from: at 1,000, a row moves forward by at most 1,000
+                places. Default: all rows.
 
         Raises:
             ValueError: buffer_size is below 2.
@@ -159,7 +165,8 @@ class Dataset:
         return ShuffleDataset(self, buffer_size)
 
     def repeat(self, count: int | None = None) -> Dataset:
-        """Goes over the data `count` times in one epoch; None or -1 for without end. Each time shuffles anew."""
+        """Goes over the data `count` times in one epoch; None or -1 for without end. Each time shuffles
+        anew."""
         from mycelia.dataset.nodes import RepeatDataset
         return RepeatDataset(self, -1 if count is None else count)
 
@@ -208,7 +215,8 @@ class Dataset:
         return RenameDataset(self, input_columns, output_columns)
 
     def shard(self, num_shards: int, shard_id: int) -> Dataset:
-        """Every `num_shards`-th row (batch, after `batch`), from `shard_id` on; an incomplete last round is left out."""
+        """Every `num_shards`-th row (batch, after `batch`), from `shard_id` on; an incomplete last round is
+        left out."""
         from mycelia.dataset.nodes import ShardDataset
         return ShardDataset(self, num_shards, shard_id)
 
@@ -224,7 +232,8 @@ class Dataset:
         """
         from mycelia.dataset.nodes import ShuffleDataset
         rows = self.get_dataset_size()
-        counts = [round(rows * size) for size in sizes] if all(isinstance(s, float) for s in sizes) else list(sizes)
+        counts = [round(rows * size) for size in sizes] if all(isinstance(s, float)
+                                                               for s in sizes) else list(sizes)
         if all(isinstance(size, float) for size in sizes):
             if abs(sum(sizes) - 1) > 1e-6:
                 raise ValueError(f"split: shares must add up to 1. Received: sizes={list(sizes)}")
@@ -249,9 +258,9 @@ class Dataset:
             raise TypeError(f"apply: apply_func must return a dataset. Received: {type(result).__name__}")
         return result
 
-    # -- iteration ---------------------------------------------------------------------------------------------
-    def create_tuple_iterator(self, columns: Names | None = None, num_epochs: int = -1, output_numpy: bool = False,
-                              do_copy: bool = False) -> TupleIterator:
+    # -- iteration ---------------------------------------------------------------------------------------
+    def create_tuple_iterator(self, columns: Names | None = None, num_epochs: int = -1,
+                              output_numpy: bool = False, do_copy: bool = False) -> TupleIterator:
         """An iterator over rows as lists of tensors.
 
         Args:
@@ -263,7 +272,8 @@ class Dataset:
         from mycelia.dataset.iterators import TupleIterator
         return TupleIterator(self if columns is None else self.project(columns), num_epochs, output_numpy)
 
-    def create_dict_iterator(self, num_epochs: int = -1, output_numpy: bool = False, do_copy: bool = False) -> DictIterator:
+    def create_dict_iterator(self, num_epochs: int = -1, output_numpy: bool = False,
+                             do_copy: bool = False) -> DictIterator:
         """An iterator over rows as dictionaries from column name to tensor (see `create_tuple_iterator`)."""
         from mycelia.dataset.iterators import DictIterator
         return DictIterator(self, num_epochs, output_numpy)
@@ -289,9 +299,10 @@ class Dataset:
         """Starts the epochs anew: the next one is shuffled as the first was."""
         self._epochs = None
 
-    # -- description -------------------------------------------------------------------------------------------
+    # -- description -------------------------------------------------------------------------------------
     def get_dataset_size(self) -> int:
-        """Rows (batches, after `batch`) of one epoch; where it depends on the data (`filter`), by reading them once."""
+        """Rows (batches, after `batch`) of one epoch; where it depends on the data (`filter`), by reading
+        them once."""
         if self._size is None:
             size = self._count()
             if size is None:
@@ -318,7 +329,8 @@ class Dataset:
             block = stream.read(1)
             stream.close()
             if block is None:
-                raise RuntimeError(f"{type(self).__name__} has no rows, so its shapes and types are not known")
+                raise RuntimeError(f"{type(self).__name__} has no rows, so its shapes and types are not "
+                                   "known")
             self._first_row = next(block.rows())
         return self._first_row
 
@@ -326,7 +338,8 @@ class Dataset:
         return f"<{type(self).__name__} of {', '.join(self.get_col_names())}>"
 
 
-def column_names(operation: str, argument: str, names: Any, available: Sequence[str] | None = None) -> list[str]:
+def column_names(operation: str, argument: str, names: Any,
+                 available: Sequence[str] | None = None) -> list[str]:
     """The names in an argument that takes one or several, checked against the columns that there are.
 
     Raises:
@@ -335,15 +348,17 @@ def column_names(operation: str, argument: str, names: Any, available: Sequence[
     """
     listed = [names] if isinstance(names, str) else list(names) if isinstance(names, (list, tuple)) else None
     if listed is None or not all(isinstance(name, str) for name in listed):
-        raise TypeError(f"{operation}: {argument} must be a name or a list of names. Received: {argument}={names!r} "
-                        f"(of type {type(names).__name__})")
+        raise TypeError(f"{operation}: {argument} must be a name or a list of names. Received: "
+                        f"{argument}={names!r} (of type {type(names).__name__})")
     if not listed:
         raise ValueError(f"{operation}: {argument} must not be empty")
     if len(set(listed)) != len(listed):
-        raise ValueError(f"{operation}: {argument} must not name a column twice. Received: {argument}={listed}")
+        raise ValueError(f"{operation}: {argument} must not name a column twice. Received: "
+                         f"{argument}={listed}")
     for name in listed:
         if available is not None and name not in available:
-            raise ValueError(f"{operation}: column {name!r} does not exist. The columns are: {', '.join(available)}")
+            raise ValueError(f"{operation}: column {name!r} does not exist. The columns are: "
+                             f"{', '.join(available)}")
     return listed
 
 

@@ -31,8 +31,10 @@ def read_idx(path: str, axes: int | None = None) -> np.ndarray:
             head = file.read(4)
             kind = _TYPES.get(head[2]) if len(head) == 4 and head[:2] == b"\0\0" else None
             if kind is None or axes is not None and head[3] != axes:
-                raise ValueError(f"{path} is not an IDX file{f' of {axes} axes' if axes is not None else ''}: must begin with "
-                                 f"00 00 08{f' {axes:02x}' if axes is not None else ''}. Received: {head.hex(' ')}")
+                raise ValueError(f"{path} is not an IDX "
+                                 f"file{f' of {axes} axes' if axes is not None else ''}: must begin with 00 "
+                                 f"00 08{f' {axes:02x}' if axes is not None else ''}. Received: "
+                                 f"{head.hex(' ')}")
             extents = file.read(4 * head[3])
             if len(extents) < 4 * head[3]:
                 raise ValueError(f"{path} is truncated: its header must have {4 + 4 * head[3]} bytes. "
@@ -43,7 +45,8 @@ def read_idx(path: str, axes: int | None = None) -> np.ndarray:
             data = file.read() if packed else None
             actual = os.path.getsize(path) if data is None else start + len(data)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise ValueError(f"{path} is truncated or damaged: {error} ({os.path.getsize(path)} bytes)") from error
+        raise ValueError(f"{path} is truncated or damaged: {error} ({os.path.getsize(path)} "
+                         "bytes)") from error
     if actual != expected:
         state = "truncated" if actual < expected else "damaged"
         raise ValueError(f"{path} is {state}: its header says shape {shape}, which takes {expected} bytes. "

@@ -18,8 +18,8 @@ class _LabelledImages(MappableDataset):
 
     _classes = 10
 
-    def __init__(self, dataset_dir: str, usage: str | None, num_samples: int | None, shuffle: bool | None, sampler: Any,
-                 num_shards: int | None, shard_id: int | None) -> None:
+    def __init__(self, dataset_dir: str, usage: str | None, num_samples: int | None, shuffle: bool | None,
+                 sampler: Any, num_shards: int | None, shard_id: int | None) -> None:
         name = type(self).__name__
         if not isinstance(dataset_dir, (str, os.PathLike)):
             raise TypeError(f"{name}: dataset_dir must be a path. Received: dataset_dir={dataset_dir!r} "
@@ -71,8 +71,8 @@ class MnistDataset(_LabelledImages):
     """MNIST's images [28, 28, 1] (uint8) and labels (uint32), columns ``image`` and ``label``.
 
     Args:
-        dataset_dir: the folder with ``train-images-idx3-ubyte``, ``train-labels-idx1-ubyte`` and the same for ``t10k``; each may also be there
-            packed, as ``...-ubyte.gz``.
+        dataset_dir: the folder with ``train-images-idx3-ubyte``, ``train-labels-idx1-ubyte`` and the same for
+            ``t10k``; each may also be there packed, as ``...-ubyte.gz``.
         usage: ``"train"``, ``"test"``, or ``"all"`` (default) for what the folder holds.
         num_samples, shuffle, sampler, num_shards, shard_id: which images in which order; shuffled by default.
         num_parallel_workers, cache: accepted; images are read from mapped memory.
@@ -95,15 +95,16 @@ class MnistDataset(_LabelledImages):
             if images is None and labels is None:
                 continue
             if images is None or labels is None:
-                raise RuntimeError(f"{type(self).__name__}: {self.dataset_dir} holds {images or labels} but not the "
-                                   f"{'labels' if images else 'images'} that go with it")
+                raise RuntimeError(f"{type(self).__name__}: {self.dataset_dir} holds {images or labels} but "
+                                   f"not the {'labels' if images else 'images'} that go with it")
             pixels, classes = read_idx(images, 3), read_idx(labels, 1)
             if len(pixels) != len(classes):
-                raise ValueError(f"{type(self).__name__}: images and labels must be as many. Received: {len(pixels)} images in "
-                                 f"{images} and {len(classes)} labels in {labels}")
+                raise ValueError(f"{type(self).__name__}: images and labels must be as many. Received: "
+                                 f"{len(pixels)} images in {images} and {len(classes)} labels in {labels}")
             parts.append((pixels[..., np.newaxis], classes.astype(np.uint32)))
         if not parts:
-            raise RuntimeError(f"{type(self).__name__}: no file {' or '.join(f'{s}-images-idx3-ubyte' for s in stems)} in "
+            raise RuntimeError(f"{type(self).__name__}: no file "
+                               f"{' or '.join(f'{s}-images-idx3-ubyte' for s in stems)} in "
                                f"{self.dataset_dir} (usage={self.usage!r}). It holds: "
                                f"{', '.join(sorted(os.listdir(self.dataset_dir))[:8]) or 'nothing'}")
         return parts
@@ -127,13 +128,15 @@ class Cifar10Dataset(_LabelledImages):
     """CIFAR-10's images [32, 32, 3] (uint8) and labels (uint32), columns ``image`` and ``label``.
 
     Args:
-        dataset_dir: the folder with ``data_batch_1.bin`` to ``data_batch_5.bin`` and ``test_batch.bin`` (the binary version).
+        dataset_dir: the folder with ``data_batch_1.bin`` to ``data_batch_5.bin`` and ``test_batch.bin`` (the
+            binary version).
         usage: ``"train"``, ``"test"``, or ``"all"`` (default) for what the folder holds.
         num_samples, shuffle, sampler, num_shards, shard_id: which images in which order; shuffled by default.
         num_parallel_workers, cache: accepted; images are read from mapped memory.
 
     Raises:
-        ValueError: a folder that does not exist, or a file whose size is no multiple of an image's 3,073 bytes.
+        ValueError: a folder that does not exist, or a file whose size is no multiple of an image's 3,073
+            bytes.
         RuntimeError: no such files in the folder.
     """
 
@@ -150,18 +153,20 @@ class Cifar10Dataset(_LabelledImages):
         parts = [self._read(path) for path in (os.path.join(self.dataset_dir, name) for name in names)
                  if os.path.exists(path)]
         if not parts:
-            raise RuntimeError(f"Cifar10Dataset: no file {' or '.join(names)} in {self.dataset_dir} (usage={self.usage!r}). It "
-                               f"holds: {', '.join(sorted(os.listdir(self.dataset_dir))[:8]) or 'nothing'}")
+            raise RuntimeError(f"Cifar10Dataset: no file {' or '.join(names)} in {self.dataset_dir} "
+                               f"(usage={self.usage!r}). It holds: "
+                               f"{', '.join(sorted(os.listdir(self.dataset_dir))[:8]) or 'nothing'}")
         return parts
 
     def _read(self, path: str) -> tuple[np.ndarray, np.ndarray]:
         size = os.path.getsize(path)
         if size == 0 or size % self._record:
-            raise ValueError(f"{path} is truncated or no CIFAR-10 binary file: its size must be a multiple of {self._record} "
-                             f"bytes (a label and 32x32x3 pixels), 30730000 for the published files. Received: {size} bytes")
+            raise ValueError(f"{path} is truncated or no CIFAR-10 binary file: its size must be a multiple "
+                             f"of {self._record} bytes (a label and 32x32x3 pixels), 30730000 for the "
+                             f"published files. Received: {size} bytes")
         records = np.asarray(np.memmap(path, np.uint8, "r")).reshape(-1, self._record)
         labels = records[:, 0].astype(np.uint32)
         if labels.max() > 9:
-            raise ValueError(f"{path} is no CIFAR-10 binary file: labels must be from 0 to 9. Received: {labels.max()} in image "
-                             f"{int(labels.argmax())}")
+            raise ValueError(f"{path} is no CIFAR-10 binary file: labels must be from 0 to 9. Received: "
+                             f"{labels.max()} in image {int(labels.argmax())}")
         return records[:, 1:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1), labels

@@ -15,11 +15,12 @@ Row = TypeVar("Row")
 class _Iterator(Generic[Row]):
     """One pass after another over a pipeline.
 
-    `StopIteration` ends an epoch; iterating again starts the next one, which is shuffled anew, up to `num_epochs`.
+    `StopIteration` ends an epoch; iterating again starts the next one, which is shuffled anew, up to
+    `num_epochs`.
     """
 
     def __init__(self, dataset: Dataset, num_epochs: int, output_numpy: bool) -> None:
-        if isinstance(num_epochs, bool) or not isinstance(num_epochs, int) or num_epochs < 1 and num_epochs != -1:
+        if type(num_epochs) is not int or num_epochs < 1 and num_epochs != -1:
             raise ValueError(f"num_epochs must be a positive integer, or -1 for without end. "
                              f"Received: num_epochs={num_epochs!r}")
         self._dataset, self._left, self._output_numpy = dataset, num_epochs, output_numpy

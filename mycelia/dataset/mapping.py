@@ -16,24 +16,27 @@ from mycelia.dataset.transforms.operation import Operation, flatten
 class MapDataset(Dataset):
     """Operations on columns of each row; see `Dataset.map`."""
 
-    def __init__(self, child: Dataset, operations: Any, input_columns: Any = None, output_columns: Any = None) -> None:
+    def __init__(self, child: Dataset, operations: Any, input_columns: Any = None,
+                 output_columns: Any = None) -> None:
         super().__init__(child)
         self.operations: list[Callable[..., Any]] = flatten(operations)
         if not self.operations:
             raise ValueError("map: operations must not be empty")
         for operation in self.operations:
             if not callable(operation):
-                raise TypeError(f"map: operations must be operations of vision or transforms, or functions. Received: "
-                                f"{operation!r} (of type {type(operation).__name__})")
+                raise TypeError("map: operations must be operations of vision or transforms, or functions. "
+                                f"Received: {operation!r} (of type {type(operation).__name__})")
         names = child.get_col_names()
         if input_columns is None:
             input_columns = names[:_positional_parameters(self.operations[0])]
         self.inputs = column_names("map", "input_columns", input_columns, names)
-        self.outputs = self.inputs if output_columns is None else column_names("map", "output_columns", output_columns)
+        self.outputs = self.inputs if output_columns is None else column_names("map", "output_columns",
+                                                                               output_columns)
         kept = [name for name in names if name not in self.inputs]
         for name in self.outputs:
             if name in kept:
-                raise ValueError(f"map: output column {name!r} exists already and is not an input of the operation")
+                raise ValueError(f"map: output column {name!r} exists already and is not an input of the "
+                                 "operation")
         if len(self.inputs) == len(self.outputs):  # results take the inputs' places, else they come first
             renamed = dict(zip(self.inputs, self.outputs))
             self._names = [renamed.get(name, name) for name in names]
@@ -68,8 +71,8 @@ class _Mapped(Stream):
             else:
                 columns = self._call(operation, columns)
         if len(columns) != len(node.outputs):
-            raise RuntimeError(f"map: the operations returned {len(columns)} columns for {len(node.outputs)} output_columns "
-                               f"({', '.join(node.outputs)})")
+            raise RuntimeError(f"map: the operations returned {len(columns)} columns for {len(node.outputs)} "
+                               f"output_columns ({', '.join(node.outputs)})")
         named = block.columns | dict(zip(node.outputs, columns))
         return Block({name: named[name] for name in node._names}, block.size)
 
@@ -89,14 +92,18 @@ class _Mapped(Stream):
             except Exception as error:
                 raise RuntimeError(self._message(function, columns, i, error)) from error
             if len(rows[i]) != len(rows[0]):
-                raise RuntimeError(f"map: {_name(function)} returned {len(rows[0])} columns for one row and {len(rows[i])} "
-                                   "for another")
+                raise RuntimeError(f"map: {_name(function)} returned {len(rows[0])} columns for one row and "
+                                   f"{len(rows[i])} for another")
         return [column_of([row[j] for row in rows]) for j in range(len(rows[0]))]
 
-    def _message(self, operation: Callable[..., Any], columns: Sequence[Column], row: int, error: Exception) -> str:
+    def _message(self, operation: Callable[..., Any], columns: Sequence[Column], row: int,
+                 error: Exception) -> str:
         # Between operations the columns have no names of their own; the inputs' are what the user knows.
-        names = self.node.inputs if len(self.node.inputs) == len(columns) else [f"#{i}" for i in range(len(columns))]
-        got = ", ".join(f"{name!r}: {describe(np.asarray(column[row]))}" for name, column in zip(names, columns))
+        names = self.node.inputs
+        if len(names) != len(columns):
+            names = [f"#{i}" for i in range(len(columns))]
+        got = ", ".join(f"{name!r}: "
+                        f"{describe(np.asarray(column[row]))}" for name, column in zip(names, columns))
         return f"map: {_name(operation)} failed on column {got}: {type(error).__name__}: {error}"
 
 

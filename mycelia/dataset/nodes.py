@@ -13,8 +13,8 @@ from mycelia.dataset.mapping import MapDataset
 from mycelia.dataset.randomness import Draws
 
 __all__ = ["BatchDataset", "BatchInfo", "ConcatDataset", "FilterDataset", "FlatMapDataset", "MapDataset",
-           "ProjectDataset", "RenameDataset", "RepeatDataset", "ShardDataset", "ShuffleDataset", "SkipDataset",
-           "TakeDataset", "ZipDataset"]
+           "ProjectDataset", "RenameDataset", "RepeatDataset", "ShardDataset", "ShuffleDataset",
+           "SkipDataset", "TakeDataset", "ZipDataset"]
 
 
 def _integer(operation: str, name: str, value: Any, low: int, also: int | None = None) -> int:
@@ -22,8 +22,8 @@ def _integer(operation: str, name: str, value: Any, low: int, also: int | None =
         raise TypeError(f"{operation}: {name} must be an integer. Received: {name}={value!r} "
                         f"(of type {type(value).__name__})")
     if value < low and value != also:
-        raise ValueError(f"{operation}: {name} must be at least {low}{'' if also is None else f', or {also}'}. "
-                         f"Received: {name}={value}")
+        raise ValueError(f"{operation}: {name} must be at least "
+                         f"{low}{'' if also is None else f', or {also}'}. Received: {name}={value}")
     return int(value)
 
 
@@ -37,7 +37,7 @@ class _Derived(Stream):
         self.inner.close()
 
 
-# -- batch -----------------------------------------------------------------------------------------------------
+# -- batch -----------------------------------------------------------------------------------------------
 class BatchInfo:
     """Where a batch stands: what functions given to `batch` can ask."""
 
@@ -56,13 +56,17 @@ class BatchInfo:
 class BatchDataset(Dataset):
     """Stacks consecutive rows; see `Dataset.batch` and `Dataset.padded_batch`."""
 
-    def __init__(self, child: Dataset, batch_size: int | Callable[[BatchInfo], int], drop_remainder: bool = False,
-                 per_batch_map: Callable[..., Any] | None = None, input_columns: Any = None, output_columns: Any = None,
+    def __init__(self, child: Dataset, batch_size: int | Callable[[BatchInfo], int],
+                 drop_remainder: bool = False, per_batch_map: Callable[..., Any] | None = None,
+                 input_columns: Any = None, output_columns: Any = None,
                  pad_info: dict[str, Any] | None = None) -> None:
         super().__init__(child)
-        self.batch_size = batch_size if callable(batch_size) else _integer("batch", "batch_size", batch_size, 1)
+        if not callable(batch_size):
+            batch_size = _integer("batch", "batch_size", batch_size, 1)
+        self.batch_size = batch_size
         if not isinstance(drop_remainder, bool):
-            raise TypeError(f"batch: drop_remainder must be a bool. Received: drop_remainder={drop_remainder!r}")
+            raise TypeError("batch: drop_remainder must be a bool. Received: "
+                            f"drop_remainder={drop_remainder!r}")
         self.drop_remainder, self.per_batch_map, self.pad_info = drop_remainder, per_batch_map, pad_info
         names = child.get_col_names()
         if pad_info:
@@ -116,7 +120,7 @@ class _Batches(_Derived):
             columns = self._mapped(columns, info)
         if node.pad_info is not None:
             columns = {name: _padded(name, column, node.pad_info) for name, column in columns.items()}
-        stacked: dict[str, Column] = {name: self._stacked(name, columns[name])[np.newaxis] for name in node._names}
+        stacked = {name: self._stacked(name, columns[name])[np.newaxis] for name in node._names}
         self.row += block.size
         return Block(stacked, 1)
 
@@ -156,18 +160,19 @@ def _padded(name: str, column: Column, pad_info: dict[str, Any]) -> Column:
                            f"{f', that of pad_info, {len(shape)}' if shape is not None else ''}. "
                            f"Received: {', '.join(sorted({describe(row) for row in rows}))}")
     longest = [max(extents) for extents in zip(*(row.shape for row in rows))]
-    target = [wanted if wanted is not None else extent for wanted, extent in zip(shape or [None] * len(longest), longest)]
+    target = [extent if wanted is None else wanted
+              for wanted, extent in zip(shape or [None] * len(longest), longest)]
     for wanted, extent in zip(target, longest):
         if wanted < extent:
-            raise RuntimeError(f"padded_batch: column {name!r} has a row longer than pad_info's shape {list(shape)}: "
-                               f"{extent} > {wanted}")
+            raise RuntimeError(f"padded_batch: column {name!r} has a row longer than pad_info's shape "
+                               f"{list(shape)}: {extent} > {wanted}")
     result = np.full((len(rows), *target), 0 if value is None else value, rows[0].dtype)
     for i, row in enumerate(rows):
         result[(i, *map(slice, row.shape))] = row
     return result
 
 
-# -- order -----------------------------------------------------------------------------------------------------
+# -- order -----------------------------------------------------------------------------------------------
 class ShuffleDataset(Dataset):
     """Random order through a buffer; see `Dataset.shuffle`."""
 
@@ -179,7 +184,9 @@ class ShuffleDataset(Dataset):
     def open(self, draws: Draws) -> Stream:
         rng = draws.generator(self) if self.seed is None else np.random.default_rng(self.seed)
         inner = self.children[0].open(draws)
-        return _WholeShuffle(inner, rng) if self.buffer_size is None else _WindowShuffle(inner, rng, self.buffer_size)
+        if self.buffer_size is None:
+            return _WholeShuffle(inner, rng)
+        return _WindowShuffle(inner, rng, self.buffer_size)
 
 
 class _WholeShuffle(_Derived):
@@ -206,15 +213,16 @@ class _WholeShuffle(_Derived):
 class _WindowShuffle(_Derived):
     """A buffer of rows: each row handed out is drawn from it and replaced by the next one of the input.
 
-    The draws of a block are made on row numbers first; then the rows are gathered and the buffer refilled, each by one
-    copy per column.
+    The draws of a block are made on row numbers first; then the rows are gathered and the buffer refilled,
+    each by one copy per column.
     """
 
     def __init__(self, inner: Stream, rng: np.random.Generator, size: int) -> None:
         super().__init__(inner)
         self.rng, self.size = rng, size
         self.buffer: Block | None = None
-        self.rest: np.ndarray | None = None  # once the input has ended: buffered rows still to hand out, in order
+        # once the input has ended: buffered rows still to hand out, in order
+        self.rest: np.ndarray | None = None
 
     def read(self, count: int) -> Block | None:
         if self.buffer is None:
@@ -232,13 +240,15 @@ class _WindowShuffle(_Derived):
     def _exchange(self, incoming: Block) -> Block:
         assert self.buffer is not None
         held = self.buffer.size
-        place: dict[int, int] = {}  # the row in a slot, where it is no longer the first; incoming ones count from `held`
+        # the row in a slot, where it is no longer the first; incoming ones count from `held`
+        place: dict[int, int] = {}
         picked = []
         for i, slot in enumerate(self.rng.integers(0, held, size=incoming.size).tolist()):
             picked.append(place.get(slot, slot))
             place[slot] = held + i
         slots, fresh = np.array(list(place)), np.array(list(place.values())) - held
-        out = {name: _exchange(self.buffer.columns, name, incoming.columns[name], np.array(picked), slots, fresh)
+        chosen = np.array(picked)
+        out = {name: _exchange(self.buffer.columns, name, incoming.columns[name], chosen, slots, fresh)
                for name in incoming.columns}
         return Block(out, incoming.size)
 
@@ -325,7 +335,8 @@ class FlatMapDataset(Dataset):
     def _made(self, row: Sequence[np.ndarray]) -> Dataset:
         made = self.function(*row)
         if not isinstance(made, Dataset):
-            raise TypeError(f"flat_map: func must return a dataset. Received: {made!r} (of type {type(made).__name__})")
+            raise TypeError(f"flat_map: func must return a dataset. Received: {made!r} (of type "
+                            f"{type(made).__name__})")
         return made
 
     def open(self, draws: Draws) -> Stream:
@@ -364,7 +375,7 @@ class _Chain(Stream):
             self.current.close()
 
 
-# -- choice ----------------------------------------------------------------------------------------------------
+# -- choice ----------------------------------------------------------------------------------------------
 class TakeDataset(Dataset):
     """The first rows; see `Dataset.take`."""
 
@@ -432,7 +443,8 @@ class ShardDataset(Dataset):
         self.num_shards = _integer("shard", "num_shards", num_shards, 1)
         self.shard_id = _integer("shard", "shard_id", shard_id, 0)
         if self.shard_id >= self.num_shards:
-            raise ValueError(f"shard: shard_id must be below num_shards={num_shards}. Received: shard_id={shard_id}")
+            raise ValueError(f"shard: shard_id must be below num_shards={num_shards}. Received: "
+                             f"shard_id={shard_id}")
 
     def _count(self) -> int | None:
         rows = self.children[0]._count()
@@ -466,7 +478,8 @@ class FilterDataset(Dataset):
             raise TypeError(f"filter: predicate must be a function. Received: predicate={predicate!r}")
         names = child.get_col_names()
         self.predicate, self.pure = predicate, False
-        self.inputs = column_names("filter", "input_columns", names if input_columns is None else input_columns, names)
+        self.inputs = column_names("filter", "input_columns",
+                                   names if input_columns is None else input_columns, names)
 
     def _count(self) -> int | None:
         return None
@@ -499,7 +512,7 @@ class _Filtered(_Derived):
                                f"{type(error).__name__}: {error}") from error
 
 
-# -- columns ---------------------------------------------------------------------------------------------------
+# -- columns ---------------------------------------------------------------------------------------------
 class ProjectDataset(Dataset):
     """Some columns; see `Dataset.project`."""
 
@@ -523,7 +536,8 @@ class RenameDataset(Dataset):
         old = column_names("rename", "input_columns", input_columns, names)
         new = column_names("rename", "output_columns", output_columns)
         if len(old) != len(new):
-            raise ValueError(f"rename: input_columns and output_columns must be as many. Received: {old} and {new}")
+            raise ValueError(f"rename: input_columns and output_columns must be as many. Received: {old} and "
+                             f"{new}")
         renamed = dict(zip(old, new))
         self.sources = {renamed.get(name, name): name for name in names}
         if len(self.sources) < len(names):
@@ -559,11 +573,12 @@ class ZipDataset(Dataset):
         names = [name for child in datasets for name in child.get_col_names()]
         for name in names:
             if names.count(name) > 1:
-                raise ValueError(f"zip: column {name!r} is in more than one dataset; give it another name with rename")
+                raise ValueError(f"zip: column {name!r} is in more than one dataset; give it another name "
+                                 "with rename")
         below = [node for child in datasets for node in child.nodes()]
         if len({id(node) for node in below}) < len(below):
-            raise ValueError("zip: the datasets have a part in common, which each would shuffle in its own way. Make the part "
-                             "twice, or take both columns from one dataset")
+            raise ValueError("zip: the datasets have a part in common, which each would shuffle in its own "
+                             "way. Make the part twice, or take both columns from one dataset")
 
     def get_col_names(self) -> list[str]:
         return [name for child in self.children for name in child.get_col_names()]

@@ -13,8 +13,8 @@ from mycelia.dataset.dataset import Dataset, Stream
 def prefetched(dataset: Dataset) -> Stream:
     """A pass over a pipeline, run ahead in a thread where that is safe and of use.
 
-    Functions of the user's stay in the user's thread, where their random numbers and effects keep their order; so do
-    pipelines without batches, whose rows are read in blocks as it is. One CPU gains nothing.
+    Functions of the user's stay in the user's thread, where their random numbers and effects keep their
+    order; so do pipelines without batches, whose rows are read in blocks as it is. One CPU gains nothing.
     """
     stream = dataset.open(dataset.draws())
     if not dataset.pure or dataset.read_ahead > 1 or len(_cpus()) < 2:
@@ -49,8 +49,8 @@ class _Prefetched(Stream):
 
     def read(self, count: int) -> Block | None:
         if self.process != os.getpid():
-            raise RuntimeError("a dataset iterator was taken over a fork in the middle of an epoch; make a new iterator in "
-                               "the child process")
+            raise RuntimeError("a dataset iterator was taken over a fork in the middle of an epoch; make a "
+                               "new iterator in the child process")
         item = self.ready.get()
         if isinstance(item, _Failure):
             raise item.error
@@ -65,7 +65,8 @@ class _Prefetched(Stream):
 
 
 def _work(inner: Stream, ready: queue.Queue[Block | _Failure | None], stopped: threading.Event) -> None:
-    """Reads to the end; holds no reference to the consumer, so that an abandoned iterator is collected and stops it."""
+    """Reads to the end; holds no reference to the consumer, so that an abandoned iterator is collected and
+    stops it."""
     try:
         block = inner.read(1)
         while not stopped.is_set():

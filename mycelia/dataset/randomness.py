@@ -1,4 +1,5 @@
-"""Random numbers of a pipeline: reproducible from the seed, different in every epoch, apart for every node."""
+"""Random numbers of a pipeline: reproducible from the seed, different in every epoch, apart for every
+node."""
 from __future__ import annotations
 
 from typing import Any
@@ -37,9 +38,9 @@ def eager_generator() -> np.random.Generator:
 class Draws:
     """The generators of one epoch of a pipeline.
 
-    A node asks for one each time that it starts a pass over its data. The numbers depend on the seed, the epoch, the
-    node's place in the pipeline and the number of the pass in this epoch: the same in every run of a program, in whichever
-    order and thread the nodes ask, and new in every epoch and every repetition.
+    A node asks for one each time that it starts a pass over its data. The numbers depend on the seed, the
+    epoch, the node's place in the pipeline and the number of the pass in this epoch: the same in every run of
+    a program, in whichever order and thread the nodes ask, and new in every epoch and every repetition.
     """
 
     def __init__(self, nodes: list[Any], entropy: int, epoch: int) -> None:
@@ -62,7 +63,8 @@ class Epochs:
         if _seed is not None:
             self._entropy = _seed
         elif any(node.is_sharded for node in nodes):
-            self._entropy = _SHARDED  # without a seed too, all shards must agree on the order that they share out
+            # without a seed too, all shards must agree on the order that they share out
+            self._entropy = _SHARDED
         else:
             self._entropy = int(np.random.SeedSequence().entropy or 0)  # type: ignore[arg-type]
 

@@ -23,7 +23,8 @@ class BaseSampler:
         if num_samples is not None:
             if isinstance(num_samples, bool) or not isinstance(num_samples, (int, np.integer)):
                 raise TypeError(f"{type(self).__name__}: num_samples must be an integer. "
-                                f"Received: num_samples={num_samples!r} (of type {type(num_samples).__name__})")
+                                f"Received: num_samples={num_samples!r} (of type "
+                                f"{type(num_samples).__name__})")
             if num_samples < 0:
                 raise ValueError(f"{type(self).__name__}: num_samples must not be negative. "
                                  f"Received: num_samples={num_samples}")
@@ -69,7 +70,8 @@ class SequentialSampler(BaseSampler):
         super().__init__(num_samples)
         self.start_index = start_index or 0
         if self.start_index < 0:
-            raise ValueError(f"SequentialSampler: start_index must not be negative. Received: start_index={start_index}")
+            raise ValueError("SequentialSampler: start_index must not be negative. Received: "
+                             f"start_index={start_index}")
 
     def choose(self, length: int, rng: np.random.Generator) -> np.ndarray:
         if self.start_index and self.start_index >= length:
@@ -83,10 +85,12 @@ class RandomSampler(BaseSampler):
 
     shuffled = True
 
-    def __init__(self, replacement: bool = False, num_samples: int | None = None, shuffle: Any = None) -> None:
+    def __init__(self, replacement: bool = False, num_samples: int | None = None,
+                 shuffle: Any = None) -> None:
         super().__init__(num_samples)
         if not isinstance(replacement, bool):
-            raise TypeError(f"RandomSampler: replacement must be a bool. Received: replacement={replacement!r}")
+            raise TypeError("RandomSampler: replacement must be a bool. Received: "
+                            f"replacement={replacement!r}")
         self.replacement = replacement
 
     def choose(self, length: int, rng: np.random.Generator) -> np.ndarray:
@@ -103,14 +107,15 @@ class SubsetSampler(BaseSampler):
         values = [indices] if isinstance(indices, int) else list(indices)
         array = np.asarray(values)
         if array.size and array.dtype.kind not in "iu":
-            raise TypeError(f"{type(self).__name__}: indices must be integers. Received: indices={indices!r:.80}")
+            raise TypeError(f"{type(self).__name__}: indices must be integers. Received: "
+                            f"indices={indices!r:.80}")
         self.indices = array.astype(np.int64).reshape(-1)
 
     def choose(self, length: int, rng: np.random.Generator) -> np.ndarray:
         outside = self.indices[(self.indices < 0) | (self.indices >= length)]
         if outside.size:
-            raise ValueError(f"{type(self).__name__}: indices must be from 0 to {length - 1}, the rows of the source. "
-                             f"Received: {outside[0]}")
+            raise ValueError(f"{type(self).__name__}: indices must be from 0 to {length - 1}, the rows of "
+                             f"the source. Received: {outside[0]}")
         return self.indices
 
 
@@ -128,30 +133,33 @@ class WeightedRandomSampler(BaseSampler):
 
     shuffled = True
 
-    def __init__(self, weights: Sequence[float], num_samples: int | None = None, replacement: bool = True) -> None:
+    def __init__(self, weights: Sequence[float], num_samples: int | None = None,
+                 replacement: bool = True) -> None:
         super().__init__(num_samples)
         self.weights = np.asarray(weights, np.float64)
         self.replacement = replacement
-        if self.weights.ndim != 1 or not self.weights.size or (self.weights < 0).any() or not self.weights.any():
-            raise ValueError("WeightedRandomSampler: weights must be a non-empty list of numbers that are not negative "
-                             f"nor all zero. Received: weights={weights!r:.80}")
+        if self.weights.ndim != 1 or not self.weights.any() or (self.weights < 0).any():
+            raise ValueError("WeightedRandomSampler: weights must be a non-empty list of numbers that are "
+                             f"not negative nor all zero. Received: weights={weights!r:.80}")
 
     def choose(self, length: int, rng: np.random.Generator) -> np.ndarray:
         if len(self.weights) > length:
-            raise ValueError(f"WeightedRandomSampler: has {len(self.weights)} weights for a source of {length} rows")
+            raise ValueError(f"WeightedRandomSampler: has {len(self.weights)} weights for a source of "
+                             f"{length} rows")
         return rng.choice(len(self.weights), size=self.num_samples or length, replace=self.replacement,
                           p=self.weights / self.weights.sum())
 
 
 class DistributedSampler(BaseSampler):
-    """Every `num_shards`-th row. All shards get the same number of rows: the first ones are repeated to fill up.
+    """Every `num_shards`-th row.
 
     Args:
         num_shards: the number of parts.
         shard_id: which of them, from 0.
         shuffle: whether all rows are put in random order (the same on each shard) before they are dealt out.
         num_samples: at most so many rows of this shard.
-        offset: the shard that gets the first row; -1 for shard 0.
+        offset: the shard that gets the first row. At -1 it is shard 0, and the first rows are repeated so
+            that all shards get as many; otherwise the numbers may differ by one.
     """
 
     sharded = True
@@ -160,21 +168,24 @@ class DistributedSampler(BaseSampler):
                  offset: int = -1) -> None:
         super().__init__(num_samples)
         if num_shards < 1:
-            raise ValueError(f"DistributedSampler: num_shards must be positive. Received: num_shards={num_shards}")
+            raise ValueError("DistributedSampler: num_shards must be positive. Received: "
+                             f"num_shards={num_shards}")
         if not 0 <= shard_id < num_shards:
-            raise ValueError(f"DistributedSampler: shard_id must be from 0 to num_shards - 1 = {num_shards - 1}. "
-                             f"Received: shard_id={shard_id}")
+            raise ValueError("DistributedSampler: shard_id must be from 0 to num_shards - 1 = "
+                             f"{num_shards - 1}. Received: shard_id={shard_id}")
         if offset >= num_shards:
-            raise ValueError(f"DistributedSampler: offset must be below num_shards={num_shards}. Received: offset={offset}")
+            raise ValueError(f"DistributedSampler: offset must be below num_shards={num_shards}. Received: "
+                             f"offset={offset}")
         self.num_shards, self.shard_id, self.offset = num_shards, shard_id, offset
         self.shuffled = shuffle
 
     def choose(self, length: int, rng: np.random.Generator) -> np.ndarray:
         indices = rng.permutation(length) if self.shuffled else np.arange(length)
-        per_shard = -(-length // self.num_shards)
         first = (self.shard_id - max(self.offset, 0)) % self.num_shards
-        positions = first + self.num_shards * np.arange(per_shard)
-        return indices[positions % length] if length else indices
+        if self.offset != -1 or not length:
+            return indices[first::self.num_shards]
+        positions = first + self.num_shards * np.arange(-(-length // self.num_shards))
+        return indices[positions % length]
 
 
 class Sampler(BaseSampler):
@@ -193,7 +204,8 @@ class Sampler(BaseSampler):
         self.dataset_size = 0
 
     def __iter__(self) -> Iterator[int]:
-        raise NotImplementedError(f"{type(self).__name__}: a sampler must define __iter__ that yields indices")
+        raise NotImplementedError(f"{type(self).__name__}: a sampler must define __iter__ that yields "
+                                  "indices")
 
     def choose(self, length: int, rng: np.random.Generator) -> np.ndarray:
         self.dataset_size = length
@@ -211,8 +223,8 @@ class _IterableSampler(SubsetSampler):
         return SubsetSampler(self.iterable).choose(length, rng)
 
 
-def sampler_for(source: str, sampler: Any, shuffle: bool | None, num_samples: int | None, num_shards: int | None,
-                shard_id: int | None) -> BaseSampler:
+def sampler_for(source: str, sampler: Any, shuffle: bool | None, num_samples: int | None,
+                num_shards: int | None, shard_id: int | None) -> BaseSampler:
     """The sampler that the arguments of a source dataset ask for.
 
     Raises:
@@ -227,8 +239,9 @@ def sampler_for(source: str, sampler: Any, shuffle: bool | None, num_samples: in
         if isinstance(sampler, BaseSampler):
             if num_samples is not None:
                 if sampler.num_samples is not None:
-                    raise ValueError(f"{source}: num_samples cannot be given together with a sampler that has its own, "
-                                     f"{sampler.num_samples}. Received: num_samples={num_samples}")
+                    raise ValueError(f"{source}: num_samples cannot be given together with a sampler that "
+                                     f"has its own, {sampler.num_samples}. Received: "
+                                     f"num_samples={num_samples}")
                 outer = SequentialSampler(num_samples=num_samples)
                 outer.add_child(sampler)
                 outer.shuffled, outer.sharded = sampler.shuffled, sampler.sharded

@@ -5,7 +5,8 @@ import os
 
 
 def fashion_mnist_folder() -> str:
-    """The folder of the first 5,500 training and 1,000 test images of Fashion-MNIST, packed IDX files, 28x28 in ten classes.
+    """The folder of the first 5,500 training and 1,000 test images of Fashion-MNIST, packed IDX files, 28x28
+    in ten classes.
 
     Example:
         >>> from mycelia.dataset import FashionMnistDataset

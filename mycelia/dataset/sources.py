@@ -22,7 +22,8 @@ class MappableDataset(Dataset):
     def __init__(self, sampler: Any, shuffle: bool | None, num_samples: int | None, num_shards: int | None,
                  shard_id: int | None) -> None:
         super().__init__()
-        self.sampler: BaseSampler = sampler_for(type(self).__name__, sampler, shuffle, num_samples, num_shards, shard_id)
+        self.sampler: BaseSampler = sampler_for(type(self).__name__, sampler, shuffle, num_samples,
+                                                num_shards, shard_id)
 
     def _length(self) -> int:
         """Rows of the source before sampling."""
@@ -45,7 +46,8 @@ class MappableDataset(Dataset):
         self._size = None
 
     def add_sampler(self, new_sampler: BaseSampler) -> None:
-        """Makes a sampler choose among the rows that the present one yields, or the other way round where it holds a child."""
+        """Makes a sampler choose among the rows that the present one yields, or the other way round where it
+        holds a child."""
         new_sampler.add_child(self.sampler)
         self.sampler = new_sampler
         self._size = None
@@ -71,7 +73,8 @@ class NumpySlicesDataset(MappableDataset):
     """Rows from arrays: row i is element i of each.
 
     Args:
-        data: one array or list (one column), a tuple of them (several), a dict from column name to array, or a pandas DataFrame.
+        data: one array or list (one column), a tuple of them (several), a dict from column name to array, or
+            a pandas DataFrame.
         column_names: names of the columns; default: the dict's keys, or column_0, column_1, ...
         shuffle, sampler, num_samples, num_shards, shard_id: which rows in which order; shuffled by default.
 
@@ -84,9 +87,10 @@ class NumpySlicesDataset(MappableDataset):
         [(1, 3.0), (2, 4.0)]
     """
 
-    def __init__(self, data: Any, column_names: Sequence[str] | str | None = None, num_samples: int | None = None,
-                 num_parallel_workers: int | None = 1, shuffle: bool | None = None, sampler: Any = None,
-                 num_shards: int | None = None, shard_id: int | None = None) -> None:
+    def __init__(self, data: Any, column_names: Sequence[str] | str | None = None,
+                 num_samples: int | None = None, num_parallel_workers: int | None = 1,
+                 shuffle: bool | None = None, sampler: Any = None, num_shards: int | None = None,
+                 shard_id: int | None = None) -> None:
         super().__init__(sampler, shuffle, num_samples, num_shards, shard_id)
         if hasattr(data, "to_dict") and hasattr(data, "columns"):  # a DataFrame
             data = {str(name): data[name].to_numpy() for name in data.columns}
@@ -98,8 +102,8 @@ class NumpySlicesDataset(MappableDataset):
         if column_names is not None:
             names = _names("NumpySlicesDataset", column_names)
         if len(names) != len(columns):
-            raise ValueError(f"NumpySlicesDataset: must have a name for each column. Received: {len(names)} column_names "
-                             f"({', '.join(names)}) for {len(columns)} columns")
+            raise ValueError(f"NumpySlicesDataset: must have a name for each column. Received: {len(names)} "
+                             f"column_names ({', '.join(names)}) for {len(columns)} columns")
         self._columns = {name: as_array(column) for name, column in zip(names, columns)}
         lengths = {name: len(array) if array.ndim else 0 for name, array in self._columns.items()}
         if len(set(lengths.values())) != 1:
@@ -115,7 +119,8 @@ class NumpySlicesDataset(MappableDataset):
         return len(next(iter(self._columns.values())))
 
     def _rows(self, indices: np.ndarray) -> Block:
-        return Block({name: np.take(column, indices, axis=0) for name, column in self._columns.items()}, len(indices))
+        return Block({name: np.take(column, indices, axis=0) for name, column in self._columns.items()},
+                     len(indices))
 
 
 class _RandomAccess(MappableDataset):
@@ -139,18 +144,23 @@ class _RandomAccess(MappableDataset):
 
 
 class GeneratorDataset(Dataset):
-    """Rows from Python: a function that returns an iterator, an iterable, or an object with `__getitem__` and `__len__`.
+    """Rows from Python: a function that returns an iterator, an iterable, or an object with `__getitem__` and
+    `__len__`.
 
     Args:
-        source: yields each row as a tuple of arrays or numbers; where there is one column, the array alone will do.
+        source: yields each row as a tuple of arrays or numbers; where there is one column, the array alone
+            will do.
         column_names: names of the columns.
         column_types: expected types; a row of other types is an error.
         schema: not supported; give `column_names`.
-        shuffle, sampler, num_shards, shard_id: for an object with `__getitem__` only, which is shuffled by default.
+        shuffle, sampler, num_shards, shard_id: for an object with `__getitem__` only, which is shuffled by
+            default.
         num_samples: at most so many rows.
-        num_parallel_workers, python_multiprocessing, max_rowsize: accepted; rows are made in the program's own thread.
+        num_parallel_workers, python_multiprocessing, max_rowsize: accepted; rows are made in the program's
+            own thread.
         batch_sampler: yields lists of indices; each becomes one row, stacked.
-        collate_fn: a function of the rows of one list of `batch_sampler` that returns the columns, instead of stacking.
+        collate_fn: a function of the rows of one list of `batch_sampler` that returns the columns, instead of
+            stacking.
 
     Raises:
         TypeError: a source that is none of these.
@@ -176,18 +186,20 @@ class GeneratorDataset(Dataset):
         self.types = None if column_types is None else [
             kind.numpy if isinstance(kind, DType) else np.dtype(kind) for kind in column_types]
         if self.types is not None and len(self.types) != len(self.columns):
-            raise ValueError(f"GeneratorDataset: column_types must be as many as column_names. Received: {len(self.types)} "
-                             f"types for {len(self.columns)} names")
+            raise ValueError("GeneratorDataset: column_types must be as many as column_names. Received: "
+                             f"{len(self.types)} types for {len(self.columns)} names")
         self.num_samples, self.batch_sampler, self.collate_fn = num_samples, batch_sampler, collate_fn
         self.inner: _RandomAccess | None = None
         random_access = hasattr(source, "__getitem__") and hasattr(source, "__len__")
         if batch_sampler is not None:
             if not random_access:
-                raise RuntimeError("GeneratorDataset: batch_sampler needs a source with __getitem__ and __len__")
+                raise RuntimeError("GeneratorDataset: batch_sampler needs a source with __getitem__ and "
+                                   "__len__")
             for name, value in (("sampler", sampler), ("shuffle", shuffle), ("num_shards", num_shards),
                                 ("num_samples", num_samples)):
                 if value is not None:
-                    raise RuntimeError(f"GeneratorDataset: batch_sampler and {name} cannot be specified at the same time")
+                    raise RuntimeError(f"GeneratorDataset: batch_sampler and {name} cannot be specified at "
+                                       "the same time")
         elif collate_fn is not None:
             raise RuntimeError("GeneratorDataset: collate_fn needs a batch_sampler")
         elif random_access:
@@ -195,13 +207,15 @@ class GeneratorDataset(Dataset):
             self.children = (self.inner,)
         else:
             if not callable(source) and not hasattr(source, "__iter__"):
-                raise TypeError(f"GeneratorDataset: source must be a function that returns an iterator, an iterable, or an "
-                                f"object with __getitem__ and __len__. Received: source={source!r} "
-                                f"(of type {type(source).__name__})")
-            for name, value in (("sampler", sampler), ("num_shards", num_shards), ("shuffle", shuffle or None)):
+                raise TypeError("GeneratorDataset: source must be a function that returns an iterator, an "
+                                "iterable, or an object with __getitem__ and __len__. Received: "
+                                f"source={source!r} (of type {type(source).__name__})")
+            for name, value in (("sampler", sampler), ("num_shards", num_shards),
+                                ("shuffle", shuffle or None)):
                 if value is not None:
-                    raise RuntimeError(f"GeneratorDataset: {name} needs a source with __getitem__ and __len__, to read its "
-                                       f"rows in another order. Received: {name}={value!r}")
+                    raise RuntimeError(f"GeneratorDataset: {name} needs a source with __getitem__ and "
+                                       "__len__, to read its rows in another order. Received: "
+                                       f"{name}={value!r}")
 
     def get_col_names(self) -> list[str]:
         return list(self.columns)
@@ -219,8 +233,8 @@ class GeneratorDataset(Dataset):
     def _items(self) -> Iterator[Any]:
         items = self.source() if callable(self.source) else self.source
         if not hasattr(items, "__iter__"):
-            raise TypeError(f"GeneratorDataset: the source function must return an iterator. Received: {items!r} "
-                            f"(of type {type(items).__name__})")
+            raise TypeError("GeneratorDataset: the source function must return an iterator. Received: "
+                            f"{items!r} (of type {type(items).__name__})")
         return iter(items)
 
     def _batches(self) -> Iterator[Any]:
@@ -233,11 +247,13 @@ class GeneratorDataset(Dataset):
 
     def row(self, item: Any) -> list[np.ndarray]:
         """The arrays of a row, checked against the names and types of the columns."""
-        elements = list(item) if isinstance(item, (tuple, list)) and (len(self.columns) > 1 or isinstance(item, tuple)
-                                                                      or len(item) == 1) else [item]
+        # A list is a row, unless there is one column: then it is the column's value.
+        listed = isinstance(item, list) and (len(self.columns) > 1 or len(item) == 1)
+        elements = list(item) if listed or isinstance(item, tuple) else [item]
         if len(elements) != len(self.columns):
-            raise RuntimeError(f"GeneratorDataset: the source must return as many arrays as there are column_names, "
-                               f"{len(self.columns)} ({', '.join(self.columns)}). Received: {len(elements)}")
+            raise RuntimeError("GeneratorDataset: the source must return as many arrays as there are "
+                               f"column_names, {len(self.columns)} ({', '.join(self.columns)}). Received: "
+                               f"{len(elements)}")
         arrays = []
         for i, (name, element) in enumerate(zip(self.columns, elements)):
             try:
@@ -245,8 +261,8 @@ class GeneratorDataset(Dataset):
             except TypeError as error:
                 raise TypeError(f"GeneratorDataset: column {name!r}: {error}") from error
             if self.types is not None and array.dtype != self.types[i]:
-                raise RuntimeError(f"GeneratorDataset: column {name!r} must be of type {self.types[i]}, as column_types says. "
-                                   f"Received: {describe(array)}")
+                raise RuntimeError(f"GeneratorDataset: column {name!r} must be of type {self.types[i]}, as "
+                                   f"column_types says. Received: {describe(array)}")
             arrays.append(array)
         return arrays
 

@@ -6,10 +6,12 @@ A file is one protobuf message::
     Value       { string tag = 1;  Tensor tensor = 2 }
     Tensor      { repeated int64 dims = 1;  string tensor_type = 2;  bytes tensor_content = 3 }
 
-A tensor above 512 MiB is cut into slices: values with the same tag and dims, one after another. Text has the type ``str``,
-dims [0], and four bytes for each character. A file may end in ``crc_num`` and the CRC-32 of all before it, as ten bytes big-endian. The
-wire format is https://protobuf.dev/programming-guides/encoding. It is written here by hand because whole
-checkpoints exceed the 2 GB that the protobuf package takes for a message, and so that tensors are not copied.
+A tensor above 512 MiB is cut into slices: values with the same tag and dims, one after another. Text has the
+    type ``str``,
+dims [0], and four bytes for each character. A file may end in ``crc_num`` and the CRC-32 of all before it, as
+ten bytes big-endian. The wire format is https://protobuf.dev/programming-guides/encoding. It is written here
+by hand because whole checkpoints exceed the 2 GB that the protobuf package takes for a message, and so that
+tensors are not copied.
 """
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ import os
 import shutil
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from typing import BinaryIO, NamedTuple, Union
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -29,7 +31,7 @@ _TRAILER = b"crc_num"
 _TRAILER_BYTES = len(_TRAILER) + 10
 _TYPES = {str(dtype): dtype for dtype in dtypes.ALL}
 
-Content = Union[np.ndarray, str]
+Content = np.ndarray | str
 
 
 class DamagedCheckpoint(ValueError):
@@ -42,7 +44,7 @@ class _Field(NamedTuple):
     offset: int  # in the file
 
 
-# -- writing -----------------------------------------------------------------------------------------------------
+# -- writing ---------------------------------------------------------------------------------------------
 def _varint(value: int) -> bytes:
     value &= 2**64 - 1  # negative numbers take ten bytes
     out = bytearray()
@@ -80,7 +82,8 @@ def write_checkpoint(path: str, entries: Iterable[tuple[str, Content]], checksum
     Until then, and if anything fails, a file that was at `path` stays as it was and nothing else is left.
 
     Raises:
-        OSError: the folder cannot be written, or the disk is full; the message names the file and the room needed.
+        OSError: the folder cannot be written, or the disk is full; the message names the file and the room
+            needed.
     """
     folder = os.path.dirname(path) or "."
     temporary = f"{path}.{os.getpid()}.tmp"
@@ -103,9 +106,12 @@ def write_checkpoint(path: str, entries: Iterable[tuple[str, Content]], checksum
     except OSError as error:
         _remove(temporary)
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise OSError(error.errno, f"the disk is full: the checkpoint {path} was not written ({written} bytes of it "
-                          f"were, {_free(folder)} bytes are free). An earlier file of this name is unchanged") from error
-        raise OSError(error.errno, f"cannot write the checkpoint {path}: {error.strerror}. An earlier file of this name is "
+            raise OSError(error.errno, f"the disk is full: the checkpoint {path} was not written ({written} "
+                                       "bytes of it "
+                          f"were, {_free(folder)} bytes are free). An earlier file of this name is "
+                          "unchanged") from error
+        raise OSError(error.errno, f"cannot write the checkpoint {path}: {error.strerror}. An earlier file "
+                                   "of this name is "
                       "unchanged") from error
     except BaseException:
         _remove(temporary)
@@ -131,7 +137,7 @@ def _free(folder: str) -> int:
     return shutil.disk_usage(folder).free
 
 
-# -- reading -----------------------------------------------------------------------------------------------------
+# -- reading ---------------------------------------------------------------------------------------------
 class _Reader:
     """Fields of a message between two offsets of a file."""
 
@@ -139,8 +145,8 @@ class _Reader:
         self.path, self.data, self.at, self.end = path, data, start, end
 
     def fail(self, why: str) -> DamagedCheckpoint:
-        return DamagedCheckpoint(f"{self.path} is not a whole checkpoint: {why} at byte {self.at} of {len(self.data)}. The file is "
-                                 "truncated, damaged, or of another format")
+        return DamagedCheckpoint(f"{self.path} is not a whole checkpoint: {why} at byte {self.at} of "
+                                 f"{len(self.data)}. The file is truncated, damaged, or of another format")
 
     def varint(self) -> int:
         value = shift = 0
@@ -207,7 +213,8 @@ def read_checkpoint(path: str, choose: Callable[[str], bool] | None = None) -> d
         end -= _TRAILER_BYTES
         stored, actual = int.from_bytes(data[end + len(_TRAILER):], "big"), zlib.crc32(data[:end])
         if stored != actual:
-            raise DamagedCheckpoint(f"{path} is damaged: its checksum is {stored:08x}, that of its content {actual:08x}")
+            raise DamagedCheckpoint(f"{path} is damaged: its checksum is {stored:08x}, that of its content "
+                                    f"{actual:08x}")
     entries: dict[str, Content] = {}
     slices: list[_Piece] = []
     reader = _Reader(path, data, 0, end)
@@ -276,7 +283,8 @@ def _tensor(tag: str, reader: _Reader) -> _Piece:
     if kind is None or content is None:
         raise reader.fail(f"tensor {tag!r} has no type or no content")
     if kind not in _TYPES and kind != "str":
-        raise reader.fail(f"tensor {tag!r} is of the unknown type {kind!r}; known are {', '.join(_TYPES)} and str")
+        raise reader.fail(f"tensor {tag!r} is of the unknown type {kind!r}; known are {', '.join(_TYPES)} "
+                          "and str")
     return _Piece(tag, tuple(dims), kind, content)
 
 
@@ -294,7 +302,8 @@ def _joined(reader: _Reader, slices: list[_Piece]) -> Content:
     for dim in dims:
         expected *= dim
     if len(raw) != expected:
-        raise reader.fail(f"tensor {first.tag!r} of {first.kind} {list(dims)} must have {expected} bytes and has {len(raw)}")
+        raise reader.fail(f"tensor {first.tag!r} of {first.kind} {list(dims)} must have {expected} bytes and "
+                          f"has {len(raw)}")
     if first.kind == "Bool" and raw.size and raw.max() > 1:
         raise reader.fail(f"tensor {first.tag!r} of Bool holds the byte {raw.max()}")
     return raw.view(dtype).reshape(dims)

@@ -1,39 +1,48 @@
 """Saving and loading of parameters (`save_checkpoint`, `load_checkpoint`, `load_param_into_net`)."""
 from __future__ import annotations
 
+import copy
 import os
 import threading
 import warnings
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mycelia.train.checkpoint_format import Content, DamagedCheckpoint, has_checksum, read_checkpoint, write_checkpoint
+from mycelia.train.checkpoint_format import (
+    Content,
+    DamagedCheckpoint,
+    has_checksum,
+    read_checkpoint,
+    write_checkpoint,
+)
 
 if TYPE_CHECKING:
     from mycelia.tensor.parameter import Parameter
 
-Prefix = Union[str, Sequence[str], None]
+Prefix = str | Sequence[str] | None
 
 
-# -- saving ------------------------------------------------------------------------------------------------------
-def save_checkpoint(save_obj: Any, ckpt_file_name: str, integrated_save: bool = True, async_save: bool | str = False,
-                    append_dict: dict[str, Any] | None = None, enc_key: bytes | None = None, enc_mode: str = "AES-GCM",
-                    choice_func: Callable[[str], bool] | None = None, crc_check: bool = False, format: str = "ckpt",
-                    **kwargs: Any) -> None:
+# -- saving ----------------------------------------------------------------------------------------------
+def save_checkpoint(save_obj: Any, ckpt_file_name: str, integrated_save: bool = True,
+                    async_save: bool | str = False, append_dict: dict[str, Any] | None = None,
+                    enc_key: bytes | None = None, enc_mode: str = "AES-GCM",
+                    choice_func: Callable[[str], bool] | None = None, crc_check: bool = False,
+                    format: str = "ckpt", **kwargs: Any) -> None:
     """Saves parameters to a file that MindSpore reads too.
 
-    The file is written beside its place and renamed when it is whole: an interrupted save leaves an earlier file of the
+    The file is written beside its place and renamed when it is whole: an interrupted save leaves an earlier
+        file of the
     name as it was.
 
     Args:
-        save_obj: a Cell, a list of Parameters, a list of ``{"name": str, "data": Parameter or Tensor}``, or a dict from name to Parameter, Tensor,
-            array or text (as `load_checkpoint` returns).
+        save_obj: a Cell, a list of Parameters, a list of ``{"name": str, "data": Parameter or Tensor}``, or a
+            dict from name to Parameter, Tensor, array or text (as `load_checkpoint` returns).
         ckpt_file_name: the file; ``.ckpt`` is appended where it lacks it. Missing folders are made.
         integrated_save: accepted; parameters are whole in one process.
-        async_save: True, ``"thread"`` or ``"process"`` copies the parameters and writes them in a background thread. The next save waits for it and
-            raises its error, if it had one.
+        async_save: True, ``"thread"`` or ``"process"`` copies the parameters and writes them in a background
+            thread. The next save waits for it and raises its error, if it had one.
         append_dict: more to keep, by name: int, float, bool, str, Parameter or Tensor.
         enc_key, enc_mode: encryption is not supported.
         choice_func: saves only names for which it is true.
@@ -51,10 +60,12 @@ def save_checkpoint(save_obj: Any, ckpt_file_name: str, integrated_save: bool = 
         3
     """
     if enc_key is not None:
-        raise ValueError("save_checkpoint: encryption (enc_key) is not supported; encrypt the file or its disk instead")
+        raise ValueError("save_checkpoint: encryption (enc_key) is not supported; encrypt the file or its "
+                         "disk instead")
     _check_format("save_checkpoint", format)
     if async_save not in (False, True, "thread", "process"):
-        raise ValueError(f"save_checkpoint: async_save must be a bool, 'thread' or 'process'. Received: {async_save!r}")
+        raise ValueError("save_checkpoint: async_save must be a bool, 'thread' or 'process'. Received: "
+                         f"{async_save!r}")
     if not isinstance(crc_check, bool):
         raise TypeError(f"save_checkpoint: crc_check must be a bool. Received: crc_check={crc_check!r}")
     if not isinstance(ckpt_file_name, (str, os.PathLike)):
@@ -68,11 +79,10 @@ def save_checkpoint(save_obj: Any, ckpt_file_name: str, integrated_save: bool = 
     os.makedirs(os.path.dirname(path), exist_ok=True)
     _background.wait()
     if async_save:
-        copies = [(name, data if isinstance(data, str) else np.array(_host(data))) for name, data in entries]
+        copies = [(name, copy.copy(_host(data))) for name, data in entries]
         _background.start(lambda: write_checkpoint(path, copies, crc_check))
     else:
-        write_checkpoint(path, ((name, data if isinstance(data, str) else _host(data)) for name, data in entries),
-                         crc_check)
+        write_checkpoint(path, ((name, _host(data)) for name, data in entries), crc_check)
 
 
 def async_ckpt_thread_status() -> bool:
@@ -126,17 +136,18 @@ def _named(save_obj: Any) -> list[tuple[str, Any]]:
             elif hasattr(item, "name") and hasattr(item, "asnumpy"):
                 entries.append((item.name, item))
             else:
-                raise TypeError("save_checkpoint: a list must hold Parameters or dicts with 'name' and 'data'. Received: "
-                                f"{item!r:.80} (of type {type(item).__name__})")
+                raise TypeError("save_checkpoint: a list must hold Parameters or dicts with 'name' and "
+                                f"'data'. Received: {item!r:.80} (of type {type(item).__name__})")
     else:
         raise TypeError("save_checkpoint: save_obj must be a Cell, a list or a dict. Received: "
                         f"{save_obj!r:.80} (of type {type(save_obj).__name__})")
     for name, data in entries:
         if not isinstance(name, str):
-            raise TypeError(f"save_checkpoint: names must be strings. Received: {name!r} (of type {type(name).__name__})")
+            raise TypeError(f"save_checkpoint: names must be strings. Received: {name!r} (of type "
+                            f"{type(name).__name__})")
         if not isinstance(data, (str, np.ndarray)) and not hasattr(data, "asnumpy"):
-            raise TypeError(f"save_checkpoint: the data of {name!r} must be a Parameter, Tensor, array or text. Received: "
-                            f"{data!r:.80} (of type {type(data).__name__})")
+            raise TypeError(f"save_checkpoint: the data of {name!r} must be a Parameter, Tensor, array or "
+                            f"text. Received: {data!r:.80} (of type {type(data).__name__})")
     return entries
 
 
@@ -155,13 +166,13 @@ def _appended(append_dict: dict[str, Any] | None) -> list[tuple[str, Any]]:
         elif isinstance(value, (bool, int, float)):
             entries.append((name, np.asarray(value, np.float32 if isinstance(value, float) else None)))
         else:
-            raise TypeError(f"save_checkpoint: append_dict[{name!r}] must be an int, float, bool, str, Parameter or Tensor. "
-                            f"Received: {value!r:.80} (of type {type(value).__name__})")
+            raise TypeError(f"save_checkpoint: append_dict[{name!r}] must be an int, float, bool, str, "
+                            f"Parameter or Tensor. Received: {value!r:.80} (of type {type(value).__name__})")
     return entries
 
 
-def _host(data: Any) -> np.ndarray:
-    return data if isinstance(data, np.ndarray) else data.asnumpy()
+def _host(data: Any) -> Content:
+    return data if isinstance(data, (np.ndarray, str)) else data.asnumpy()
 
 
 def _check_format(function: str, format: str) -> None:
@@ -169,17 +180,19 @@ def _check_format(function: str, format: str) -> None:
         raise ValueError(f"{function}: format must be 'ckpt'. Received: format={format!r}")
 
 
-# -- loading -----------------------------------------------------------------------------------------------------
-def load_checkpoint(ckpt_file_name: str, net: Any = None, strict_load: bool = False, filter_prefix: Prefix = None,
-                    dec_key: bytes | None = None, dec_mode: str = "AES-GCM", specify_prefix: Prefix = None,
-                    choice_func: Callable[[str], bool] | None = None, crc_check: bool = False,
-                    remove_redundancy: bool = False, format: str = "ckpt") -> dict[str, Parameter | str]:
+# -- loading ---------------------------------------------------------------------------------------------
+def load_checkpoint(ckpt_file_name: str, net: Any = None, strict_load: bool = False,
+                    filter_prefix: Prefix = None, dec_key: bytes | None = None, dec_mode: str = "AES-GCM",
+                    specify_prefix: Prefix = None, choice_func: Callable[[str], bool] | None = None,
+                    crc_check: bool = False, remove_redundancy: bool = False,
+                    format: str = "ckpt") -> dict[str, Parameter | str]:
     """Loads what a checkpoint file of Mycelia or MindSpore holds.
 
     Args:
         ckpt_file_name: the file.
         net: a Cell to load the parameters into as well, as `load_param_into_net` does with `strict_load`.
-        filter_prefix, specify_prefix: leaves out names that begin so; takes only names that begin so. A string or several.
+        filter_prefix, specify_prefix: leaves out names that begin so; takes only names that begin so. A
+            string or several.
         choice_func: takes only names for which it is true; where no prefix is given.
         crc_check: warns if the file holds no checksum. A checksum that it holds is verified in any case.
         dec_key, dec_mode: encrypted files are not supported.
@@ -190,7 +203,8 @@ def load_checkpoint(ckpt_file_name: str, net: Any = None, strict_load: bool = Fa
         A dict from name to Parameter, or to str for text kept by ``append_dict``.
 
     Raises:
-        ValueError: no such file, a damaged or truncated file or one of another format, or nothing that was asked for in it.
+        ValueError: no such file, a damaged or truncated file or one of another format, or nothing that was
+            asked for in it.
     """
     if dec_key is not None:
         raise ValueError("load_checkpoint: encrypted files (dec_key) are not supported")
@@ -200,26 +214,29 @@ def load_checkpoint(ckpt_file_name: str, net: Any = None, strict_load: bool = Fa
                         f"(of type {type(ckpt_file_name).__name__})")
     path = os.fspath(ckpt_file_name)
     if path.endswith(".mindir"):
-        raise ValueError(f"load_checkpoint: {path} holds a graph, not parameters. Use nn.GraphCell(ms.load({path!r}))")
+        raise ValueError(f"load_checkpoint: {path} holds a graph, not parameters. Use "
+                         f"nn.GraphCell(ms.load({path!r}))")
     if not path.endswith(".ckpt"):
         raise ValueError(f"load_checkpoint: the file's name must end in .ckpt. Received: {path}")
     if not os.path.isfile(path):
         raise ValueError(f"load_checkpoint: the file {os.path.realpath(path)} does not exist")
     if crc_check and not has_checksum(path):
-        warnings.warn(f"load_checkpoint: {path} holds no checksum to check (it was saved without crc_check=True)",
+        warnings.warn(f"load_checkpoint: {path} holds no checksum to check (it was saved without "
+                      "crc_check=True)",
                       stacklevel=2)
     wanted, unwanted = _prefixes("specify_prefix", specify_prefix), _prefixes("filter_prefix", filter_prefix)
 
     def choose(name: str) -> bool:
         if wanted is None and unwanted is None:
             return choice_func is None or choice_func(name)
-        return (wanted is None or name.startswith(wanted)) and (unwanted is None or not name.startswith(unwanted))
+        return (wanted is None or name.startswith(wanted)) and (unwanted is None
+                                                                or not name.startswith(unwanted))
     contents = read_checkpoint(path, choose)
     if not contents:
         if not os.path.getsize(path):
             raise DamagedCheckpoint(f"load_checkpoint: {path} is empty (0 bytes)")
-        raise ValueError(f"load_checkpoint: {path} holds no parameter that filter_prefix, specify_prefix or choice_func "
-                         "let pass")
+        raise ValueError(f"load_checkpoint: {path} holds no parameter that filter_prefix, specify_prefix or "
+                         "choice_func let pass")
     parameters = {name: _parameter(name, content) for name, content in contents.items()}
     if net is not None:
         load_param_into_net(net, parameters, strict_load)
@@ -237,12 +254,13 @@ def _parameter(name: str, content: Content) -> Parameter | str:
 def _prefixes(name: str, prefix: Any) -> tuple[str, ...] | None:
     if prefix is None:
         return None
-    values = (prefix,) if isinstance(prefix, str) else tuple(prefix) if isinstance(prefix, (list, tuple)) else None
-    if values is None or not all(isinstance(value, str) for value in values):
-        raise TypeError(f"load_checkpoint: {name} must be a string or a list of strings. Received: {name}={prefix!r}")
+    values = (prefix,) if isinstance(prefix, str) else prefix
+    if not isinstance(values, (list, tuple)) or not all(isinstance(value, str) for value in values):
+        raise TypeError(f"load_checkpoint: {name} must be a string or a list of strings. Received: "
+                        f"{name}={prefix!r}")
     if not values or "" in values:
         raise ValueError(f"load_checkpoint: {name} must not be empty. Received: {name}={prefix!r}")
-    return values
+    return tuple(values)
 
 
 def load_param_into_net(net: Any, parameter_dict: dict[str, Any], strict_load: bool = False,
@@ -252,12 +270,13 @@ def load_param_into_net(net: Any, parameter_dict: dict[str, Any], strict_load: b
     Args:
         net: a Cell (a network or an optimizer).
         parameter_dict: from name to Parameter, as `load_checkpoint` returns.
-        strict_load: if False, values of another type of the same kind are converted (with a warning), and names that have a common prefix more in
-            the checkpoint than in the network match.
+        strict_load: if False, values of another type of the same kind are converted (with a warning), and
+            names that have a common prefix more in the checkpoint than in the network match.
         remove_redundancy: accepted; parameters are whole in one process.
 
     Returns:
-        Names of the network's parameters that were not loaded, and names of the checkpoint that were not used.
+        Names of the network's parameters that were not loaded, and names of the checkpoint that were not
+        used.
 
     Raises:
         TypeError: net is no Cell, or parameter_dict holds other things.
@@ -267,10 +286,11 @@ def load_param_into_net(net: Any, parameter_dict: dict[str, Any], strict_load: b
         >>> missing, unused = load_param_into_net(net, load_checkpoint("lenet.ckpt"))
     """
     if not hasattr(net, "parameters_and_names"):
-        raise TypeError(f"load_param_into_net: net must be a Cell. Received: {net!r:.80} (of type {type(net).__name__})")
+        raise TypeError(f"load_param_into_net: net must be a Cell. Received: {net!r:.80} (of type "
+                        f"{type(net).__name__})")
     if not isinstance(parameter_dict, dict):
-        raise TypeError(f"load_param_into_net: parameter_dict must be a dict. Received: {parameter_dict!r:.80} "
-                        f"(of type {type(parameter_dict).__name__})")
+        raise TypeError("load_param_into_net: parameter_dict must be a dict. Received: "
+                        f"{parameter_dict!r:.80} (of type {type(parameter_dict).__name__})")
     for name, value in parameter_dict.items():
         if not isinstance(name, str) or not (isinstance(value, str) or hasattr(value, "asnumpy")):
             raise TypeError("load_param_into_net: parameter_dict must go from names to Parameters. Received: "
@@ -288,13 +308,15 @@ def load_param_into_net(net: Any, parameter_dict: dict[str, Any], strict_load: b
         missing = _load_with_prefix(missing, available)
     names = [parameter.name for parameter in missing]
     if names:
-        warnings.warn(f"load_param_into_net: {len(names)} parameters of the network are not in parameter_dict and keep their "
-                      f"values: {', '.join(names[:20])}{', ...' if len(names) > 20 else ''}", stacklevel=2)
+        warnings.warn(f"load_param_into_net: {len(names)} parameters of the network are not in "
+                      "parameter_dict and keep their values: "
+                      f"{', '.join(names[:20])}{', ...' if len(names) > 20 else ''}", stacklevel=2)
     return names, unused
 
 
 def _load_with_prefix(missing: list[Any], available: dict[str, Any]) -> list[Any]:
-    """Loads parameters whose names in the checkpoint have one prefix more, e.g. ``network.``; returns those left."""
+    """Loads parameters whose names in the checkpoint have one prefix more, e.g. ``network.``; returns those
+    left."""
     tried: set[str] = set()
     while True:
         prefix = next((name[:-len(parameter.name)] for parameter in missing for name in available
@@ -303,8 +325,8 @@ def _load_with_prefix(missing: list[Any], available: dict[str, Any]) -> list[Any
             return missing
         tried.add(prefix)
         found = [parameter for parameter in missing if prefix + parameter.name in available]
-        warnings.warn(f"load_param_into_net: {len(found)} parameters are in parameter_dict with the prefix {prefix!r}, which is "
-                      "left out", stacklevel=3)
+        warnings.warn(f"load_param_into_net: {len(found)} parameters are in parameter_dict with the prefix "
+                      f"{prefix!r}, which is left out", stacklevel=3)
         for parameter in found:
             _update(parameter, prefix + parameter.name, available[prefix + parameter.name], False)
         missing = [parameter for parameter in missing if prefix + parameter.name not in available]
@@ -316,17 +338,17 @@ def _update(parameter: Any, name: str, value: Any, strict: bool) -> None:
     if array.shape != shape:
         # Devices that pad shapes to four axes have written axes of extent one behind the others.
         if array.shape[:len(shape)] != shape or any(extent != 1 for extent in array.shape[len(shape):]):
-            raise RuntimeError(f"load_param_into_net: parameter {parameter.name!r} has shape {shape} in the network. Received: "
-                               f"shape {array.shape} for {name!r} in parameter_dict")
+            raise RuntimeError(f"load_param_into_net: parameter {parameter.name!r} has shape {shape} in the "
+                               f"network. Received: shape {array.shape} for {name!r} in parameter_dict")
         array = array.reshape(shape)
     if value.dtype is not dtype:
         if strict or value.dtype.kind != dtype.kind or dtype.kind not in "fi":
             raise RuntimeError(
-                f"load_param_into_net: parameter {parameter.name!r} has type {dtype.name} in the network. Received: type "
-                f"{value.dtype.name} for {name!r} in parameter_dict"
+                f"load_param_into_net: parameter {parameter.name!r} has type {dtype.name} in the network. "
+                f"Received: type {value.dtype.name} for {name!r} in parameter_dict"
                 f"{', and strict_load=True converts nothing' if strict else ''}")
-        warnings.warn(f"load_param_into_net: {name!r} is {value.dtype.name} in parameter_dict and is converted to the "
-                      f"network's {dtype.name}", stacklevel=4)
+        warnings.warn(f"load_param_into_net: {name!r} is {value.dtype.name} in parameter_dict and is "
+                      f"converted to the network's {dtype.name}", stacklevel=4)
         array = array.astype(dtype.numpy)
     from mycelia.tensor.tensor import Tensor
     parameter.set_data(Tensor(array))

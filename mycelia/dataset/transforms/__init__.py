@@ -11,5 +11,6 @@ from mycelia.dataset.transforms.transforms import (
     TypeCast,
 )
 
-__all__ = ["Compose", "Duplicate", "Fill", "OneHot", "Operation", "RandomApply", "RandomChoice", "RandomOrder",
+__all__ = ["Compose", "Duplicate", "Fill", "OneHot", "Operation", "RandomApply", "RandomChoice",
+           "RandomOrder",
            "TypeCast"]

@@ -13,8 +13,9 @@ from mycelia.dataset.randomness import eager_generator
 class Operation:
     """An operation on one element of a row.
 
-    A subclass defines `stack` (on an array with a leading axis of rows, all of one shape: the fast way) or `sample` (on one
-    element). Both get the generator from which random operations draw. Called directly, an operation works on one
+    A subclass defines `stack` (on an array with a leading axis of rows, all of one shape: the fast way) or
+    `sample` (on one element). Both get the generator from which random operations draw. Called directly, an
+    operation works on one
     element: an array, a list, or an image of Pillow.
     """
 
@@ -40,7 +41,8 @@ class Operation:
         return self.sample(x, eager_generator())
 
     def __repr__(self) -> str:
-        settings = ", ".join(f"{name}={value!r}" for name, value in vars(self).items() if not name.startswith("_"))
+        settings = ", ".join(f"{name}={value!r}" for name,
+                             value in vars(self).items() if not name.startswith("_"))
         return f"{type(self).__name__}({settings})"
 
 

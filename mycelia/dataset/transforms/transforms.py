@@ -47,9 +47,11 @@ class OneHot(Operation):
 
     def __init__(self, num_classes: int, smoothing_rate: float = 0.0) -> None:
         if isinstance(num_classes, bool) or not isinstance(num_classes, int) or num_classes <= 0:
-            raise ValueError(f"OneHot: num_classes must be a positive integer. Received: num_classes={num_classes!r}")
+            raise ValueError("OneHot: num_classes must be a positive integer. Received: "
+                             f"num_classes={num_classes!r}")
         if not 0 <= smoothing_rate <= 1:
-            raise ValueError(f"OneHot: smoothing_rate must be from 0 to 1. Received: smoothing_rate={smoothing_rate!r}")
+            raise ValueError("OneHot: smoothing_rate must be from 0 to 1. Received: "
+                             f"smoothing_rate={smoothing_rate!r}")
         self.num_classes, self.smoothing_rate = num_classes, smoothing_rate
 
     def stack(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -59,11 +61,13 @@ class OneHot(Operation):
             x = x[:, 0]
         outside = x[(x < 0) | (x >= self.num_classes)]
         if outside.size:
-            raise ValueError(f"OneHot: labels must be from 0 to {self.num_classes - 1}. Received: {outside.flat[0]}")
-        kind = np.dtype(np.float32) if self.smoothing_rate else x.dtype
+            raise ValueError(f"OneHot: labels must be from 0 to {self.num_classes - 1}. Received: "
+                             f"{outside.flat[0]}")
+        kind = np.dtype(np.float64) if self.smoothing_rate else x.dtype
         off = self.smoothing_rate / self.num_classes
         result = np.full((*x.shape, self.num_classes), off, kind)
-        np.put_along_axis(result, x[..., np.newaxis].astype(np.int64), kind.type(1 - self.smoothing_rate + off), axis=-1)
+        np.put_along_axis(result, x[..., np.newaxis].astype(np.int64),
+                          kind.type(1 - self.smoothing_rate + off), axis=-1)
         return result
 
 
@@ -97,11 +101,12 @@ class _Composite(Operation):
     def __init__(self, transforms: Sequence[Callable[..., Any]]) -> None:
         name = type(self).__name__
         if not isinstance(transforms, (list, tuple)) or not transforms:
-            raise TypeError(f"{name}: transforms must be a list of operations. Received: transforms={transforms!r}")
+            raise TypeError(f"{name}: transforms must be a list of operations. Received: "
+                            f"transforms={transforms!r}")
         for transform in transforms:
             if not callable(transform):
-                raise TypeError(f"{name}: transforms must be operations or functions. Received: {transform!r} "
-                                f"(of type {type(transform).__name__})")
+                raise TypeError(f"{name}: transforms must be operations or functions. Received: "
+                                f"{transform!r} (of type {type(transform).__name__})")
         self.transforms = list(transforms)
         self.pure = all(isinstance(part, Operation) and part.pure for part in flatten(self.transforms))
 

@@ -7,13 +7,16 @@ import numpy as np
 
 from mycelia.dataset.vision.utils import Inter
 
+_PILLOW = (Inter.PILCUBIC, Inter.ANTIALIAS)
+
 
 def resize(images: np.ndarray, height: int, width: int, interpolation: Inter) -> np.ndarray:
     """Images [N, H, W, C] in another size, of the same type; integers are rounded and clipped to their range.
 
-    Pixel centres are at half-integers (``align_corners=False``). `BILINEAR` and `BICUBIC` (a = -0.75) interpolate
-    between neighbours, `AREA` averages over the source pixels that a target pixel covers when both axes
-    shrink, `PILCUBIC` and `ANTIALIAS` widen a cubic (a = -0.5) and a Lanczos-3 filter by the factor of reduction, as Pillow does.
+    Pixel centres are at half-integers (``align_corners=False``). `BILINEAR` and `BICUBIC` (a = -0.75)
+    interpolate between neighbours, `AREA` averages over the source pixels that a target pixel covers when
+    both axes shrink, `PILCUBIC` and `ANTIALIAS` widen a cubic (a = -0.5) and a Lanczos-3 filter by the factor
+    of reduction, as Pillow does.
     """
     old_height, old_width = images.shape[1:3]
     if (old_height, old_width) == (height, width):
@@ -22,18 +25,43 @@ def resize(images: np.ndarray, height: int, width: int, interpolation: Inter) ->
         rows = np.minimum((np.arange(height) * (old_height / height)).astype(np.int64), old_height - 1)
         columns = np.minimum((np.arange(width) * (old_width / width)).astype(np.int64), old_width - 1)
         return images[:, rows[:, np.newaxis], columns]
-    if interpolation == Inter.AREA and (height > old_height or width > old_width):
-        interpolation = Inter.BILINEAR
     kind = np.float64 if images.dtype == np.float64 else np.float32
+    enlarging = interpolation == Inter.AREA and (height > old_height or width > old_width)
+    # Pillow's filters run along rows first and round in between; the others' order makes no difference.
     wide = images.astype(kind)
-    if height != old_height:
-        wide = np.einsum("yh,nhwc->nywc", _weights(old_height, height, interpolation).astype(kind), wide, optimize=True)
     if width != old_width:
-        wide = np.einsum("xw,nywc->nyxc", _weights(old_width, width, interpolation).astype(kind), wide, optimize=True)
-    if images.dtype.kind in "iu":
-        limits = np.iinfo(images.dtype)
-        wide = np.clip(np.rint(wide), limits.min, limits.max)
-    return wide.astype(images.dtype, copy=False)
+        weights = _enlarging_area(old_width, width) if enlarging else _weights(old_width, width,
+                                                                               interpolation)
+        wide = np.einsum("xw,nhwc->nhxc", weights.astype(kind), wide, optimize=True)
+        if interpolation in _PILLOW:
+            wide = _in_range(wide, images.dtype)
+    if height != old_height:
+        weights = _enlarging_area(old_height, height) if enlarging else _weights(old_height, height,
+                                                                                 interpolation)
+        wide = np.einsum("yh,nhxc->nyxc", weights.astype(kind), wide, optimize=True)
+    return _in_range(wide, images.dtype).astype(images.dtype, copy=False)
+
+
+def _in_range(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Values as an element type can hold them: rounded and clipped if it is an integer type."""
+    if dtype.kind not in "iu":
+        return values
+    limits = np.iinfo(dtype)
+    return np.clip(np.rint(values), limits.min, limits.max)
+
+
+@lru_cache(maxsize=64)
+def _enlarging_area(old: int, new: int) -> np.ndarray:
+    """`AREA` where the image grows: a pixel is one source pixel, or a blend of two where it straddles their
+    border."""
+    scale = old / new
+    source = np.floor(np.arange(new) * scale).astype(np.int64)
+    share = (np.arange(new) + 1) - (source + 1) / scale
+    share = np.where(share <= 0, 0.0, share - np.floor(share))
+    weights = np.zeros((new, old))
+    np.add.at(weights, (np.arange(new), np.minimum(source, old - 1)), 1 - share)
+    np.add.at(weights, (np.arange(new), np.minimum(source + 1, old - 1)), share)
+    return weights
 
 
 @lru_cache(maxsize=64)
@@ -47,7 +75,7 @@ def _weights(old: int, new: int, interpolation: Inter) -> np.ndarray:
         weights = np.maximum(overlap, 0)
         return weights / weights.sum(1, keepdims=True)
     centres = (np.arange(new) + 0.5) * scale - 0.5
-    if interpolation in (Inter.PILCUBIC, Inter.ANTIALIAS):  # wide filters, cut off at the border
+    if interpolation in _PILLOW:  # wide filters, cut off at the border
         stretch = max(scale, 1.0)
         distance = (np.arange(old) - centres[:, None]) / stretch
         weights = _cubic(distance, -0.5) if interpolation == Inter.PILCUBIC else _lanczos(distance)

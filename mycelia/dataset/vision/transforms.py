@@ -45,10 +45,13 @@ class Normalize(Operation):
     """
 
     def __init__(self, mean: Sequence[float], std: Sequence[float], is_hwc: bool = True) -> None:
-        self.mean = np.asarray([_number("Normalize", "mean", m) for m in _sequence("Normalize", "mean", mean)], np.float32)
-        self.std = np.asarray([_number("Normalize", "std", s) for s in _sequence("Normalize", "std", std)], np.float32)
+        self.mean = np.asarray([_number("Normalize", "mean", m)
+                                for m in _sequence("Normalize", "mean", mean)], np.float32)
+        self.std = np.asarray([_number("Normalize", "std", s) for s in _sequence("Normalize", "std", std)],
+                              np.float32)
         if len(self.mean) != len(self.std):
-            raise ValueError(f"Normalize: mean and std must be as many. Received: mean={list(mean)}, std={list(std)}")
+            raise ValueError(f"Normalize: mean and std must be as many. Received: mean={list(mean)}, "
+                             f"std={list(std)}")
         if (self.std <= 0).any():
             raise ValueError(f"Normalize: std must be positive. Received: std={list(std)}")
         self.is_hwc = is_hwc
@@ -59,8 +62,8 @@ class Normalize(Operation):
         channels = 1 if flat else x.shape[axis]
         if x.ndim not in (3, 4) or len(self.mean) not in (1, channels):
             layout = "[H, W, C]" if self.is_hwc else "[C, H, W]"
-            raise ValueError(f"Normalize: must have a mean and std for each channel of an image {layout} or [H, W]. Received: "
-                             f"{len(self.mean)} of them for an image {describe(x[0])}")
+            raise ValueError(f"Normalize: must have a mean and std for each channel of an image {layout} or "
+                             f"[H, W]. Received: {len(self.mean)} of them for an image {describe(x[0])}")
         shape = (-1,) if flat or self.is_hwc else (-1, 1, 1)
         result = np.subtract(x, self.mean.reshape(shape), dtype=np.float32)
         result /= self.std.reshape(shape)
@@ -110,8 +113,8 @@ class Resize(Operation):
 
     def __init__(self, size: int | Sequence[int], interpolation: Inter = Inter.BILINEAR) -> None:
         if not isinstance(interpolation, Inter):
-            raise TypeError(f"Resize: interpolation must be of Inter. Received: interpolation={interpolation!r} "
-                            f"(of type {type(interpolation).__name__})")
+            raise TypeError("Resize: interpolation must be of Inter. Received: "
+                            f"interpolation={interpolation!r} (of type {type(interpolation).__name__})")
         self.size = size if isinstance(size, int) else tuple(size)
         self.interpolation = interpolation
         _size("Resize", size)
@@ -162,7 +165,8 @@ class CenterCrop(Operation):
         height, width = self.size
         lack_y, lack_x = max(height - x.shape[1], 0), max(width - x.shape[2], 0)
         if lack_y or lack_x:
-            x = _pad(x, (lack_x // 2, lack_y // 2, lack_x - lack_x // 2, lack_y - lack_y // 2), 0, Border.CONSTANT)
+            x = _pad(x, (lack_x - lack_x // 2, lack_y - lack_y // 2, lack_x // 2, lack_y // 2), 0,
+                     Border.CONSTANT)
         top, left = (x.shape[1] - height) // 2, (x.shape[2] - width) // 2
         return x[:, top:top + height, left:left + width]
 
@@ -180,12 +184,14 @@ class RandomCrop(Operation):
         ValueError: an image smaller than the part without `pad_if_needed`.
     """
 
-    def __init__(self, size: int | Sequence[int], padding: int | Sequence[int] | None = None, pad_if_needed: bool = False,
-                 fill_value: int | tuple[int, ...] = 0, padding_mode: Border = Border.CONSTANT) -> None:
+    def __init__(self, size: int | Sequence[int], padding: int | Sequence[int] | None = None,
+                 pad_if_needed: bool = False, fill_value: int | tuple[int, ...] = 0,
+                 padding_mode: Border = Border.CONSTANT) -> None:
         self.size = _size("RandomCrop", size)
         self.padding = None if padding is None else _padding("RandomCrop", padding)
         self.pad_if_needed = pad_if_needed
-        self.fill_value, self.padding_mode = _fill("RandomCrop", fill_value), _border("RandomCrop", padding_mode)
+        self.fill_value, self.padding_mode = _fill("RandomCrop", fill_value), _border("RandomCrop",
+                                                                                      padding_mode)
 
     def stack(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         height, width = self.size
@@ -195,8 +201,9 @@ class RandomCrop(Operation):
         if (lack_y or lack_x) and self.pad_if_needed:
             x = _pad(x, (lack_x, lack_y, lack_x, lack_y), self.fill_value, self.padding_mode)
         elif lack_y or lack_x:
-            raise ValueError(f"RandomCrop: size must not exceed the image{' with its padding' if self.padding else ''}, "
-                             f"{x.shape[1]} x {x.shape[2]}, unless pad_if_needed. Received: size={self.size}")
+            raise ValueError("RandomCrop: size must not exceed the "
+                             f"image{' with its padding' if self.padding else ''}, {x.shape[1]} x "
+                             f"{x.shape[2]}, unless pad_if_needed. Received: size={self.size}")
         tops = rng.integers(0, x.shape[1] - height + 1, size=len(x))
         lefts = rng.integers(0, x.shape[2] - width + 1, size=len(x))
         result = np.empty((len(x), height, width, *x.shape[3:]), x.dtype)
@@ -215,7 +222,8 @@ class _RandomFlip(Operation):
 
     def stack(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         if x.ndim not in (3, 4):
-            raise ValueError(f"{type(self).__name__}: must have an image [H, W, C] or [H, W]. Received: {describe(x[0])}")
+            raise ValueError(f"{type(self).__name__}: must have an image [H, W, C] or [H, W]. Received: "
+                             f"{describe(x[0])}")
         chosen = np.flatnonzero(rng.random(len(x)) < self.prob)
         result = x.copy()
         result[chosen] = np.flip(x[chosen], self._axis)
@@ -256,20 +264,22 @@ class Decode(Operation):
         data = x if isinstance(x, bytes) else as_array(x)
         if isinstance(data, np.ndarray):
             if data.ndim != 1 or data.dtype != np.uint8:
-                raise ValueError(f"Decode: must have the bytes of a file, uint8[n]. Received: {describe(data)}")
+                raise ValueError("Decode: must have the bytes of a file, uint8[n]. Received: "
+                                 f"{describe(data)}")
             data = data.tobytes()
         try:
             image = Image.open(io.BytesIO(data)).convert("RGB")
         except UnidentifiedImageError as error:
-            raise ValueError(f"Decode: the {len(data)} bytes, which begin with {data[:8].hex(' ')}, are no image that Pillow "
-                             "knows") from error
+            raise ValueError(f"Decode: the {len(data)} bytes, which begin with {data[:8].hex(' ')}, are no "
+                             "image that Pillow knows") from error
         return image if self.to_pil else np.array(image)
 
 
-# -- arguments and borders ---------------------------------------------------------------------------------------
+# -- arguments and borders -------------------------------------------------------------------------------
 def _number(operation: str, name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise TypeError(f"{operation}: {name} must be a number. Received: {name}={value!r} (of type {type(value).__name__})")
+        raise TypeError(f"{operation}: {name} must be a number. Received: {name}={value!r} (of type "
+                        f"{type(value).__name__})")
     return float(value)
 
 
@@ -283,33 +293,36 @@ def _sequence(operation: str, name: str, value: Any) -> Sequence[Any]:
 def _size(operation: str, size: Any) -> tuple[int, int]:
     pair = (size, size) if isinstance(size, int) else tuple(size) if isinstance(size, (list, tuple)) else ()
     if len(pair) != 2 or not all(isinstance(extent, int) and extent > 0 for extent in pair):
-        raise ValueError(f"{operation}: size must be a positive integer or (height, width). Received: size={size!r}")
+        raise ValueError(f"{operation}: size must be a positive integer or (height, width). Received: "
+                         f"size={size!r}")
     return pair[0], pair[1]
 
 
 def _padding(operation: str, padding: Any) -> tuple[int, int, int, int]:
     """(left, top, right, bottom)."""
-    sides = (padding,) * 4 if isinstance(padding, int) else tuple(padding) if isinstance(padding, (list, tuple)) else ()
-    if len(sides) == 2:
-        sides = sides * 2
+    sides: tuple[Any, ...] = ()
+    if isinstance(padding, int):
+        sides = (padding,) * 4
+    elif isinstance(padding, (list, tuple)):
+        sides = tuple(padding) * (2 if len(padding) == 2 else 1)
     if len(sides) != 4 or not all(isinstance(side, int) and side >= 0 for side in sides):
-        raise ValueError(f"{operation}: padding must be an integer, (left and right, top and bottom), or (left, top, right, bottom), none of "
-                         f"them negative. Received: padding={padding!r}")
+        raise ValueError(f"{operation}: padding must be an integer, (left and right, top and bottom), or "
+                         f"(left, top, right, bottom), none of them negative. Received: padding={padding!r}")
     return sides[0], sides[1], sides[2], sides[3]
 
 
 def _fill(operation: str, fill_value: Any) -> Any:
     values = fill_value if isinstance(fill_value, tuple) else (fill_value,)
     if len(values) not in (1, 3) or not all(isinstance(value, int) and 0 <= value <= 255 for value in values):
-        raise ValueError(f"{operation}: fill_value must be an integer from 0 to 255, or a tuple of three. Received: "
-                         f"fill_value={fill_value!r}")
+        raise ValueError(f"{operation}: fill_value must be an integer from 0 to 255, or a tuple of three. "
+                         f"Received: fill_value={fill_value!r}")
     return fill_value
 
 
 def _border(operation: str, padding_mode: Any) -> Border:
     if not isinstance(padding_mode, Border):
-        raise TypeError(f"{operation}: padding_mode must be of Border. Received: padding_mode={padding_mode!r} "
-                        f"(of type {type(padding_mode).__name__})")
+        raise TypeError(f"{operation}: padding_mode must be of Border. Received: "
+                        f"padding_mode={padding_mode!r} (of type {type(padding_mode).__name__})")
     return padding_mode
 
 

@@ -1,0 +1,120 @@
+# ruff: noqa: B023  each function runs before its loop goes on
+"""Compares data pipelines and image operations with MindSpore's.
+
+dataset_oracle.py write FILE     in an environment with MindSpore: records its results
+dataset_oracle.py compare FILE   in Mycelia's environment: prints the largest difference of each case; fails
+above its tolerance
+"""
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+random = np.random.default_rng(0)
+COLOUR = random.integers(0, 256, (37, 50, 3), dtype=np.uint8)
+GREY = random.integers(0, 256, (28, 28, 1), dtype=np.uint8)
+FLAT = GREY[..., 0]
+FLOATS = random.standard_normal((37, 50, 3)).astype(np.float32)
+LARGE = (np.add.outer(np.arange(120), np.arange(160))[..., None] % 256 * np.ones(3)).astype(np.uint8)
+
+
+def cases(ds: Any) -> Iterator[tuple[str, float, Any]]:
+    """Name, tolerance, and a function that computes the result."""
+    vision, transforms, inter = ds.vision, ds.transforms, ds.vision.Inter
+    images = {"colour": COLOUR, "grey": GREY, "floats": FLOATS, "large": LARGE}
+
+    def each(name: str, operation: Any, tolerance: float = 0.0,
+             among: tuple[str, ...] = tuple(images)) -> Iterator[Any]:
+        for kind in among:
+            yield f"{name} of {kind}", tolerance, lambda: operation(images[kind])
+
+    yield from each("Rescale", vision.Rescale(1 / 255, 0.0), 1e-7)
+    yield from each("Rescale with shift", vision.Rescale(2 / 255, -1.0), 2e-7)
+    yield from each("Normalize", vision.Normalize([120.0, 110.5, 99.0], [60.0, 61.5, 70.25]), 1e-6,
+                    ("colour", "floats"))
+    yield from each("Normalize one", vision.Normalize([0.1307], [0.3081]), 1e-4, ("grey",))
+    yield from each("HWC2CHW", vision.HWC2CHW())
+    yield from each("ToTensor", vision.ToTensor(), 1e-7, ("colour", "grey"))
+    yield "ToTensor of flat", 1e-7, lambda: vision.ToTensor()(FLAT)
+    yield "ToTensor float16", 1e-3, lambda: vision.ToTensor(np.float16)(COLOUR)
+    yield "HWC2CHW of flat", 0.0, lambda: vision.HWC2CHW()(FLAT)
+    yield "Normalize CHW", 1e-6, lambda: vision.Normalize([1.0, 2.0, 3.0], [2.0, 3.0, 4.0], is_hwc=False)(
+        COLOUR.transpose(2, 0, 1).copy())
+    yield from each("CenterCrop 20", vision.CenterCrop(20))
+    yield from each("CenterCrop (31, 21)", vision.CenterCrop((31, 21)), among=("colour", "large"))
+    yield from each("CenterCrop too large", vision.CenterCrop((61, 64)), among=("colour", "grey"))
+    yield from each("Pad 3", vision.Pad(3))
+    yield from each("Pad (1, 2)", vision.Pad((1, 2), fill_value=7))
+    yield from each("Pad (1, 2, 3, 4)", vision.Pad((1, 2, 3, 4), fill_value=(1, 2, 3)), among=("colour",))
+    for mode in ("EDGE", "REFLECT", "SYMMETRIC"):
+        yield from each(f"Pad {mode}", vision.Pad((2, 3, 1, 0), padding_mode=getattr(vision.Border, mode)))
+    yield from each("RandomHorizontalFlip 1", vision.RandomHorizontalFlip(1.0))
+    yield from each("RandomVerticalFlip 1", vision.RandomVerticalFlip(1.0))
+    yield from each("RandomCrop whole", vision.RandomCrop((37, 50)), among=("colour",))
+    for kind, tolerance in (("NEAREST", 0), ("BILINEAR", 1), ("BICUBIC", 1), ("AREA", 1), ("PILCUBIC", 1)):
+        among = ("colour", "large") if kind in ("PILCUBIC",) else ("colour", "grey", "large")
+        for size in ((20, 30), (64, 80), 24):
+            yield from each(f"Resize {size} {kind}", vision.Resize(size, getattr(inter, kind)), tolerance,
+                            among)
+    yield from each("Resize floats", vision.Resize((20, 30)), 1e-4, ("floats",))
+    yield "OneHot", 0.0, lambda: transforms.OneHot(5)(np.array(3, np.int32))
+    yield "OneHot smooth", 1e-7, lambda: transforms.OneHot(5, 0.1)(np.array(3, np.int32))
+    for kind in ("int8", "uint8", "int32", "int64", "float16", "float32", "float64", "bool"):
+        cast = transforms.TypeCast(np.dtype(kind).type)
+        yield f"TypeCast {kind}", 0.0, lambda: cast(np.array([[0, 1], [2, 100]], np.uint8))
+    yield "TypeCast from float", 0.0, lambda: transforms.TypeCast(np.int32)(np.array([-1.7, 2.5, 3.9],
+                                                                                     np.float32))
+
+    def rows(data: Any) -> np.ndarray:
+        return np.concatenate([row[0].reshape(-1)
+                               for row in data.create_tuple_iterator(num_epochs=1, output_numpy=True)])
+
+    def numbers(**kwargs: Any) -> Any:
+        return ds.NumpySlicesDataset(np.arange(11), "x", **{"shuffle": False} | kwargs)
+
+    yield "batch", 0.0, lambda: rows(numbers().batch(4))
+    yield "batch drop", 0.0, lambda: rows(numbers().batch(4, drop_remainder=True))
+    yield "skip take repeat", 0.0, lambda: rows(numbers().skip(2).take(3).repeat(2))
+    yield "filter", 0.0, lambda: rows(numbers().filter(lambda x: x % 3 == 0))
+    yield "concat", 0.0, lambda: rows(numbers() + numbers())
+    yield "shuffled, sorted", 0.0, lambda: np.sort(rows(numbers(shuffle=True).shuffle(4)))
+    for shard in range(3):
+        yield f"shard {shard}", 0.0, lambda: rows(numbers(num_shards=3, shard_id=shard))
+        yield f"shard {shard} samples", 0.0, lambda: rows(numbers(num_shards=3, shard_id=shard,
+                                                                  num_samples=2))
+    for offset in (0, 1, 2):
+        yield f"shard offset {offset}", 0.0, lambda: rows(ds.NumpySlicesDataset(
+            np.arange(11), "x", sampler=ds.DistributedSampler(3, 1, shuffle=False, offset=offset)))
+    yield "sequential", 0.0, lambda: rows(ds.NumpySlicesDataset(np.arange(11), "x",
+                                                                sampler=ds.SequentialSampler(3, 4)))
+    yield "subset", 0.0, lambda: rows(ds.NumpySlicesDataset(np.arange(11), "x",
+                                                            sampler=ds.SubsetSampler([3, 1, 7])))
+    yield "padded", 0.0, lambda: rows(ds.GeneratorDataset(lambda: ((np.arange(i + 1),) for i in range(4)),
+                                                          ["x"])
+                                      .padded_batch(2, pad_info={"x": ([5], -1)}))
+
+
+def main(action: str, path: str) -> int:
+    if action == "write":
+        import mindspore.dataset as ds
+        np.savez(path, **{name: compute() for name, _, compute in cases(ds)})
+        return 0
+    import mycelia.dataset as ds
+    recorded, failures = np.load(path), 0
+    for name, tolerance, compute in cases(ds):
+        theirs, ours = recorded[name], np.asarray(compute())
+        if theirs.shape != ours.shape or theirs.dtype != ours.dtype:
+            verdict, failed = f"{ours.dtype}{ours.shape} for {theirs.dtype}{theirs.shape}", True
+        else:
+            difference = float(np.abs(ours.astype(np.float64) - theirs.astype(np.float64)).max(initial=0))
+            verdict, failed = f"{difference:.2g}", difference > tolerance
+        failures += failed
+        print(f"{'FAILED' if failed else 'ok':7}{name:40}{verdict}")
+    return int(failures > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
