@@ -101,6 +101,7 @@ class Tape:
     def __init__(self, below: Interpreter | None = None) -> None:
         self.below = below or dispatch.current()
         self.records: list[Any] = []
+        self.native_records = getattr(self.below, "native", False)   # the eager fast path may append tuples of its own
         self.last_write: dict[int, Any] = {}   # id of a storage -> where it was overwritten last
 
     def bind(self, op: Operator, inputs: Sequence[Tensor], attrs: dict[str, Any]) -> Any:
@@ -155,7 +156,11 @@ class Tape:
         reach = set(wrt)
         useful = []
         for record in self.records:
-            if any(token in reach for token in record.in_tokens):
+            if type(record) is tuple:   # of the eager fast path
+                if record[4] in reach or record[5] in reach:
+                    useful.append(record)
+                    reach.add(record[6])
+            elif any(token in reach for token in record.in_tokens):
                 useful.append(record)
                 reach.update(record.out_tokens)
         grads: dict[int, Tensor] = {}
@@ -164,6 +169,9 @@ class Tape:
                 _accumulate(grads, y._token, g)
         keep = set(wrt)
         for record in reversed(useful):
+            if type(record) is tuple:
+                _native_step(record, grads, reach, keep)
+                continue
             got = [grads.get(token) for token in record.out_tokens]
             if all(g is None for g in got):
                 continue
@@ -190,6 +198,24 @@ class Tape:
             for token, d in zip(record.in_tokens, record.cotangents(got[0], self)):
                 if d is not None and token in reach:
                     _accumulate(grads, token, d)
+
+
+def _native_step(record: tuple, grads: dict[int, Tensor], reach: set[int], keep: set[int]) -> None:
+    """One step back over ``(operator, x, y, result, their tokens, versions of x and y)``; all have one shape."""
+    op, x, y, out, x_token, y_token, out_token, x_version, y_version = record
+    g = grads.get(out_token)
+    if g is None:
+        return
+    if out_token not in keep:
+        del grads[out_token]
+    if op.name not in _VERSION_FREE and (x._storage.version != x_version or y._storage.version != y_version):
+        raise RuntimeError(f"the gradient of {op.name} needs an operand of shape {x._shape} that was overwritten in place "
+                           f"afterwards; write to a copy (x.copy()), or use the form that returns a new tensor")
+    dx, dy = op.vjp(g, x, y, out)
+    if x_token in reach:
+        _accumulate(grads, x_token, dx)
+    if y_token in reach:
+        _accumulate(grads, y_token, dy)
 
 
 def _accumulate(grads: dict[int, Tensor], token: int, g: Tensor) -> None:

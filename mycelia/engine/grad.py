@@ -9,9 +9,9 @@ from mycelia.autodiff.batching import Batch, BatchedTensor, move_axis
 from mycelia.autodiff.tape import Tape, ones_like, token_of, zeros_like
 from mycelia.engine.structure import flatten, map_leaves, unflatten
 from mycelia.ops import dispatch
-from mycelia.ops.inplace import View
+
 from mycelia.tensor.parameter import Parameter
-from mycelia.tensor.tensor import Tensor
+from mycelia.tensor.tensor import Tensor, View
 from mycelia.trace.tracer import TracedTensor
 
 

@@ -11,7 +11,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from mycelia.common import context
+
+from mycelia.engine import mode
 from mycelia.engine.compiled import CompiledGraph
 from mycelia.engine.guards import Guards
 from mycelia.engine.report import report_recompilation
@@ -26,7 +27,7 @@ MAX_SPECIALISATIONS = 32
 
 
 def graph_mode() -> bool:
-    return context.mode == context.GRAPH_MODE
+    return mode.current == mode.GRAPH_MODE
 
 
 class Specialisation:

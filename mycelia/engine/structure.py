@@ -48,3 +48,11 @@ def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
     leaves: list[Any] = []
     structure = flatten(tree, leaves)
     return unflatten(structure, iter([function(leaf) for leaf in leaves]))
+
+
+def mutable(input_data: Any, dynamic_len: bool = False) -> Any:
+    """Marks an argument whose elements may change from call to call.
+
+    Tensors inside tuples, lists and dicts are inputs of a compiled graph anyway, so the data comes back as it is.
+    """
+    return input_data

@@ -5,7 +5,7 @@ The engine registers the eager interpreter as the base; tracing (Graph mode, gra
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -17,6 +17,31 @@ class Interpreter(Protocol):
     """Carries out one application of an operator and returns a tensor, or a tuple when the operator has several."""
 
     def bind(self, op: Operator, inputs: Sequence[Any], attrs: dict[str, Any]) -> Any: ...
+
+
+_depth = 0   # interpreters on all threads' stacks together
+_depth_lock = threading.Lock()
+_listener: Callable[[int, Any], None] | None = None
+
+
+def set_depth_listener(listener: Callable[[int, Any], None] | None) -> None:
+    """Registers ``listener(depth, tape)``, told at each change of the number of interpreters on all stacks.
+
+    ``tape`` is the interpreter of this thread if it is the only one of all and offers ``records`` to native code.
+    """
+    global _listener
+    _listener = listener
+    if listener is not None:
+        listener(_depth, None)
+
+
+def _count(change: int, entries: list[Interpreter]) -> None:
+    global _depth
+    with _depth_lock:
+        _depth += change
+        if _listener is not None:
+            tape = entries[-1] if _depth == 1 and len(entries) == 1 else None
+            _listener(_depth, tape if getattr(tape, "native_records", False) else None)
 
 
 class _Stack(threading.local):
@@ -50,11 +75,14 @@ def is_tracing() -> bool:
 @contextmanager
 def interpreting(interpreter: Interpreter) -> Iterator[Interpreter]:
     """Makes an interpreter the current one within the block."""
-    _stack.entries.append(interpreter)
+    entries = _stack.entries
+    entries.append(interpreter)
+    _count(1, entries)
     try:
         yield interpreter
     finally:
-        _stack.entries.pop()
+        entries.pop()
+        _count(-1, entries)
 
 
 def bind(op: Operator, inputs: Sequence[Any], attrs: dict[str, Any]) -> Any:

@@ -22,7 +22,7 @@ class Parameter(Tensor):
         'weight'
     """
 
-    __slots__ = ("name", "requires_grad", "layerwise_parallel", "parallel_optimizer", "param_info", "init_flag")
+    __slots__ = ("name", "requires_grad", "layerwise_parallel", "parallel_optimizer", "__dict__")
 
     def __init__(self, default_input: Any, name: str | None = None, requires_grad: bool = True,
                  layerwise_parallel: bool = False, parallel_optimizer: bool = True, storage_format: str = "",

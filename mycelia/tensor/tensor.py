@@ -55,7 +55,7 @@ class Tensor:
         (1, 2)
     """
 
-    __slots__ = ("_storage", "_offset", "_strides", "_shape", "_dtype", "_token", "_view", "__weakref__", "__dict__")
+    __slots__ = ("_storage", "_offset", "_strides", "_shape", "_dtype", "_token", "_view", "__weakref__")
 
     _storage: Storage | None
     _shape: tuple[int, ...]
@@ -193,7 +193,7 @@ class Tensor:
         return str(self.asnumpy())
 
     def __reduce__(self) -> tuple:
-        return _rebuild, (type(self), self.asnumpy().copy(), dict(self.__dict__))
+        return _rebuild, (type(self), self.asnumpy().copy(), dict(getattr(self, "__dict__", ())))
 
     def __deepcopy__(self, memo: dict) -> Tensor:
         function, arguments = self.__reduce__()
@@ -205,7 +205,8 @@ def _rebuild(cls: type, array: np.ndarray, state: dict) -> Tensor:
     tensor = object.__new__(cls)
     tensor._adopt(Storage.from_host(array), 0, dense_strides(array.shape), array.shape,
                   dtypes.from_numpy_dtype(array.dtype))
-    tensor.__dict__.update(state)
+    for key, value in state.items():
+        setattr(tensor, key, value)
     return tensor
 
 

@@ -1,0 +1,142 @@
+"""A traced graph made executable: passes once, one plan for each set of sizes, one launch for each call."""
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+from mycelia.codegen.target import Target
+from mycelia.ir.graph import Graph
+from mycelia.ir.types import Sym
+from mycelia.kernels import cpu  # noqa: F401  (registers the kernels)
+from mycelia.passes.pipeline import lower, normalise
+from mycelia.passes.specialise import specialise
+from mycelia.plan.build import build
+from mycelia.plan.plan import Plan
+from mycelia.runtime.executable import PlanError
+from mycelia.tensor.device import Device, default_device
+from mycelia.tensor.storage import Storage
+from mycelia.tensor.tensor import Tensor, dense_strides
+
+MAX_PLANS = 64
+
+
+class Launchable:
+    """A plan that is linked, and what its outputs look like."""
+
+    __slots__ = ("plan", "executable", "device", "outputs")
+
+    def __init__(self, graph: Graph, device: Device) -> None:
+        self.device = device
+        self.plan: Plan = build(graph, device.kernels, Target.host())
+        self.executable = device.load(self.plan)
+        self.outputs = [(t.nbytes, t.shape, dense_strides(t.shape), t.dtype) for t in self.plan.outputs]
+
+    def run(self, inputs: Sequence[Tensor]) -> list[Tensor]:
+        slots = [x._storage.address + x._offset * x._dtype.itemsize if x._offset else x._storage.address for x in inputs]
+        results = []
+        device = self.device
+        for nbytes, shape, strides, dtype in self.outputs:
+            storage = Storage(device, nbytes)
+            results.append(Tensor.wrap(storage, shape, dtype, strides))
+            slots.append(storage.address)
+        try:
+            device.launch(self.executable, slots)
+        except PlanError as error:
+            raise self.explained(error) from None
+        for i in self.plan.writes:
+            inputs[i]._storage.version += 1
+        return results
+
+    def explained(self, error: PlanError) -> Exception:
+        """The error that the user sees when a kernel stopped the plan."""
+        step = self.plan.instructions[error.node]
+        node = step.node
+        name = node.op.name if node is not None else step.kernel
+        operands = ", ".join(str(v.type) for v in node.inputs) if node is not None else ""
+        where = f"\n  at {step.loc}" if step.loc else ""
+        reason = KERNEL_ERRORS.get(name, f"kernel {step.kernel} returned status {error.status}")
+        return IndexError(f"{name}({operands}): {reason}{where}") if name in KERNEL_ERRORS else RuntimeError(
+            f"{name}({operands}): {reason}{where}")
+
+
+KERNEL_ERRORS = {
+    "Gather": "an index lies outside the axis that is gathered from",
+    "GatherGrad": "an index lies outside the axis that was gathered from",
+}
+
+
+class CompiledGraph:
+    """What runs when a function that was traced is called.
+
+    What depends only on ``stable`` inputs (packed weights, folded batch norms) is computed by a plan of its own, which
+    runs again only when one of those inputs was written.
+
+    Args:
+        graph: the trace's graph; writes may still be ``Assign`` nodes.
+        stable: inputs that the graph never writes and that seldom change (captured parameters and constants).
+        name: the function's name, for reports.
+    """
+
+    def __init__(self, graph: Graph, stable: Sequence[int], name: str) -> None:
+        self.name, self.stable = name, list(stable)
+        self.graph = normalise(graph)
+        self.symbolic = any(isinstance(d, Sym) for v in graph.inputs for d in v.type.shape)
+        self._plans: OrderedDict[Any, _Staged] = OrderedDict()
+        self._only: _Staged | None = None
+        self._lock = threading.Lock()
+
+    def run(self, inputs: list[Tensor]) -> list[Tensor]:
+        """One call.
+
+        Args:
+            inputs: tensors for the graph's inputs; those that are written must be dense.
+        """
+        inputs = [x if x._view is None or x.is_contiguous() else _dense(x) for x in inputs]
+        staged = self._only
+        if staged is None:
+            staged = self.plan_for(inputs)
+        return staged.run(inputs)
+
+    def plan_for(self, inputs: Sequence[Tensor]) -> _Staged:
+        """The plan for the inputs' sizes, made at the first call with them."""
+        key = tuple(x._shape for x in inputs) if self.symbolic else ()
+        staged = self._plans.get(key)
+        if staged is None:
+            with self._lock:
+                graph = specialise(self.graph, [x._shape for x in inputs]) if self.symbolic else self.graph
+                device = inputs[0]._storage.device if inputs else default_device()
+                staged = self._plans[key] = _Staged(graph, self.stable, device)
+                while len(self._plans) > MAX_PLANS:
+                    self._plans.popitem(last=False)
+            if not self.symbolic:
+                self._only = staged
+        return staged
+
+
+class _Staged:
+    """The prologue of stable inputs, if there is one, and the main plan."""
+
+    def __init__(self, graph: Graph, stable: list[int], device: Device) -> None:
+        prologue, main, self.kept = lower(graph, stable, Target.host())
+        self.main = Launchable(main, device)
+        self.prologue = None if prologue is None else Launchable(prologue, device)
+        self.stable = stable
+        self.seen: Any = None
+        self.derived: list[Tensor] = []
+
+    def run(self, inputs: list[Tensor]) -> list[Tensor]:
+        if self.prologue is None:
+            return self.main.run(inputs)
+        seen = [(x._storage, x._storage.version) for x in (inputs[i] for i in self.stable)]
+        if seen != self.seen:
+            self.derived = self.prologue.run([inputs[i] for i in self.stable])
+            self.seen = seen
+        return self.main.run([inputs[i] for i in self.kept] + self.derived)
+
+
+def _dense(x: Tensor) -> Tensor:
+    from mycelia.engine.eager import ENGINE
+
+    return ENGINE.contiguous(x)
