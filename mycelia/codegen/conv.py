@@ -1,11 +1,12 @@
 """What convolution needs beside the contraction: padded copies, sums over pixels (weight gradients), and depthwise kernels."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from mycelia.codegen.gemm import Tile, store_partial
 from mycelia.codegen.pack import load_wide
-from mycelia.codegen.text import Function, Module, Operand, Value, constant
+from mycelia.codegen.text import BYTES, Function, Module, Operand, Value, constant
 
 PAD_WORDS = ("source", "target", "height", "row", "top", "bottom", "left", "right")
 
@@ -15,8 +16,6 @@ def pad_images(stored: str, tile: Tile, symbol: str) -> str:
 
     ``row``, ``left`` and ``right`` count elements (pixels times channels).
     """
-    from mycelia.codegen.text import BYTES
-
     module = Module()
     f = module.kernel(symbol)
     w = dict(zip(PAD_WORDS, f.words("ptr", "ptr", *["i64"] * (len(PAD_WORDS) - 2))))
@@ -206,8 +205,16 @@ def _sum_tile(module: Module, spec: PixelSum, name: str, rows: int, vectors: int
         if (k + 1) % vectors:
             f.store(sums[k], addresses[k])
     ends = [(sums[k], addresses[k]) for k in range(vectors - 1, count, vectors)]
-    f.choose(full, lambda: [f.store(x, p) for x, p in ends] and [],
-             lambda: store_partial(f, [x for x, _ in ends], [p for _, p in ends], columns) or [])
+    whole, part, done = f.fresh("whole"), f.fresh("part"), f.fresh("done")
+    f.branch_if(full, whole, part)
+    f.start(whole)
+    for x, address in ends:
+        f.store(x, address)
+    f.branch(done)
+    f.start(part)
+    store_partial(f, [x for x, _ in ends], [address for _, address in ends], columns)
+    f.branch(done)
+    f.start(done)
     f.ret()
 
 
@@ -230,16 +237,19 @@ class Depthwise:
         return f"depthwise_{self.tile.element}x{self.tile.lanes}{flags}"
 
 
-def _channel_blocks(f: Function, tile: Tile, channels: Value, vectors: int, emit) -> None:
-    """Calls ``emit(channel, loads(type-of-load), store, count)`` for blocks of vectors, then single vectors, then the rest."""
-    wide = f.mul(f.div(channels, vectors * tile.lanes), vectors * tile.lanes)
-    whole = f.mul(f.div(channels, tile.lanes), tile.lanes)
-    for lo, hi, count in ((0, wide, vectors), (wide, whole, 1)):
+def channel_blocks(f: Function, tile: Tile, first: Operand, last: Operand, vectors: int,
+                   emit: Callable[[Operand, int, Value | None], None]) -> None:
+    """Calls ``emit(channel, vectors, left)`` for blocks of several vectors, for single vectors, and for what is left (``left`` lanes)."""
+    def whole(width: int) -> Operand:
+        return f.sub(last, f.rem(f.sub(last, first), width))
+
+    wide, single = whole(vectors * tile.lanes), whole(tile.lanes)
+    for lo, hi, count in ((first, wide, vectors), (wide, single, 1)):
         with f.loop(lo, hi, count * tile.lanes) as loop:
             emit(loop.index, count, None)
-    left = f.sub(channels, whole)
+    left = f.value(f.sub(last, single))
     with f.when(f.icmp("sgt", left, 0)):
-        emit(whole, 1, left)
+        emit(single, 1, left)
 
 
 def depthwise(spec: Depthwise, symbol: str) -> str:
@@ -293,7 +303,7 @@ def depthwise(spec: Depthwise, symbol: str) -> str:
                 else:
                     store_partial(f, [s], [to], left)
 
-        _channel_blocks(f, tile, channels, 4, emit)
+        channel_blocks(f, tile, 0, channels, 4, emit)
     f.ret(0)
     return str(module)
 
@@ -336,6 +346,6 @@ def depthwise_sum(tile: Tile, symbol: str) -> str:
             else:
                 store_partial(f, [s], [to], left)
 
-    _channel_blocks(f, tile, channels, 8, emit)
+    channel_blocks(f, tile, 0, channels, 8, emit)
     f.ret(0)
     return str(module)

@@ -48,7 +48,7 @@ def _cases() -> Iterator[tuple[dtypes.DType, tuple[int, ...], dict[str, Any], tu
 def _first_hits(x: np.ndarray, kernel_size: Pair, stride: Pair, pads: Pads) -> np.ndarray:
     """Booleans ``[n, c, high, wide, kh, kw]``: the first largest element of each window (the first NaN if there is one)."""
     windows = patches(x, kernel_size, stride, pads, fill=-np.inf)
-    flat = windows.reshape(*windows.shape[:4], -1)
+    flat = windows.reshape(*windows.shape[:4], kernel_size[0] * kernel_size[1])
     first = np.argmax(flat, -1)
     return (np.arange(flat.shape[-1]) == first[..., None]).reshape(windows.shape)
 
