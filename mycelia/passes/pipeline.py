@@ -5,12 +5,20 @@ A pass is a function ``pass_(graph) -> bool`` that rewrites a graph in place and
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 
 from mycelia.ir.graph import Graph
 from mycelia.ir.verifier import verify
+from mycelia.passes.dead_code import dead_code
+from mycelia.passes.epilogue import epilogue
+from mycelia.passes.fold_batch_norm import fold_batch_norm
+from mycelia.passes.functionalise import functionalise
+from mycelia.passes.fusion import fusion
+from mycelia.passes.hoist import hoist
+from mycelia.passes.layout import layout
+from mycelia.passes.simplify import simplify
 
 Pass = Callable[[Graph], bool]
 Dump = Callable[[str, Graph], None]
@@ -47,10 +55,11 @@ class PassManager:
         check: verify after each pass; default: the environment's ``MYCELIA_VERIFY=1``.
     """
 
-    def __init__(self, passes: Sequence[Pass], dump: Dump | None = None, check: bool | None = None) -> None:
-        self.passes, self.dump = passes, dump
+    def __init__(self, passes: Sequence[Pass], dump: Dump | None = None, check: bool | None = None,
+                 report: Report | None = None, count: int = 0) -> None:
+        self.passes, self.dump, self.count = passes, dump, count
         self.check = os.environ.get("MYCELIA_VERIFY") == "1" if check is None else check
-        self.report = Report()
+        self.report = report or Report()
 
     def run(self, graph: Graph) -> Graph:
         """Rewrites the graph in place and returns it.
@@ -59,10 +68,10 @@ class PassManager:
             VerificationError: naming the pass that broke the graph.
         """
         if self.check:
-            verify(graph)
-        if self.dump is not None:
-            self.dump("00_traced", graph)
-        for number, step in enumerate(self.passes, 1):
+            verify(graph, "what came before" if self.count else "")
+        if self.dump is not None and not self.count:
+            self.dump_as("traced", graph)
+        for step in self.passes:
             name = getattr(step, "__name__", type(step).__name__)
             began = perf_counter()
             changed = step(graph)
@@ -70,18 +79,65 @@ class PassManager:
             if self.check and changed:
                 verify(graph, name)
             if self.dump is not None:
-                self.dump(f"{number:02d}_{name}", graph)
+                self.dump_as(name, graph)
         return graph
 
+    def dump_as(self, name: str, graph: Graph) -> None:
+        self.dump(f"{self.count:02d}_{name}", graph)  # type: ignore[misc]
+        self.count += 1
 
-def normalise(graph: Graph) -> Graph:
-    """The passes that hold for every device and every size."""
-    return graph
 
+@dataclass
+class Optimised:
+    """What the standard passes made of a graph.
 
-def lower(graph: Graph, stable: Sequence[int], target: object) -> tuple[Graph | None, Graph, list[int]]:
-    """Passes for a device: (prologue over the stable inputs or None, main graph, inputs of the original that main keeps).
-
-    The prologue's inputs are the stable ones in order; its outputs follow the kept inputs in main's.
+    Attributes:
+        prologue: computes, over the same inputs, what depends on parameters alone; None when nothing does.
+        main: the rest; its inputs are the graph's, followed by the prologue's outputs.
+        report: passes, times, sizes.
     """
-    return None, graph, list(range(len(graph.inputs)))
+
+    prologue: Graph | None
+    main: Graph
+    report: Report
+
+
+PREPARE: tuple[Pass, ...] = (functionalise, simplify, dead_code, fold_batch_norm, layout, simplify, dead_code, epilogue)
+FINISH: tuple[Pass, ...] = (simplify, fusion, dead_code)
+
+
+def optimise(graph: Graph, parameters: Collection[int] = (), dump: Dump | None = None, check: bool | None = None) -> Optimised:
+    """Runs the standard passes over a copy of a graph.
+
+    Args:
+        graph: as traced; left as it is.
+        parameters: indices of inputs that seldom change (and that the graph does not write): what depends on them alone is
+            hoisted into a prologue.
+        dump: see `PassManager`.
+        check: see `PassManager`.
+
+    Example:
+        >>> result = optimise(graph, parameters=[1, 2])
+        >>> plans = build(result.main), result.prologue and build(result.prologue)
+    """
+    manager = PassManager(PREPARE, dump, check)
+    prepared = manager.run(_with_bodies(graph.clone(), check))
+    prologue, main = None, prepared
+    if parameters:
+        prologue, main = hoist(prepared, parameters)
+    finish = PassManager(FINISH, dump, check, manager.report, manager.count)
+    main = finish.run(main)
+    if prologue is not None:
+        if dump is not None:
+            finish.dump_as("prologue", prologue)
+        prologue = PassManager(FINISH, None, check, manager.report).run(prologue)
+    return Optimised(prologue, main, manager.report)
+
+
+def _with_bodies(graph: Graph, check: bool | None) -> Graph:
+    """Optimises the graphs inside control flow nodes, which are shared and so replaced."""
+    for node in graph.nodes:
+        if node.op.name in ("Cond", "While"):
+            node.attrs = {key: optimise(value, check=check).main if isinstance(value, Graph) else value
+                          for key, value in node.attrs.items()}
+    return graph
