@@ -10,7 +10,7 @@ from mycelia.codegen.target import Target
 from mycelia.ir.graph import Graph
 from mycelia.ir.types import Sym
 from mycelia.kernels import cpu  # noqa: F401  (registers the kernels)
-from mycelia.passes.pipeline import lower, normalise
+from mycelia.passes.pipeline import optimise
 from mycelia.passes.specialise import specialise
 from mycelia.plan.build import build
 from mycelia.plan.plan import Plan
@@ -81,7 +81,7 @@ class CompiledGraph:
 
     def __init__(self, graph: Graph, stable: Sequence[int], name: str) -> None:
         self.name, self.stable = name, list(stable)
-        self.graph = normalise(graph)
+        self.graph = graph
         self.symbolic = any(isinstance(d, Sym) for v in graph.inputs for d in v.type.shape)
         self._plans: OrderedDict[Any, _Staged] = OrderedDict()
         self._only: _Staged | None = None
@@ -116,12 +116,13 @@ class CompiledGraph:
 
 
 class _Staged:
-    """The prologue of stable inputs, if there is one, and the main plan."""
+    """The main plan, and the prologue over stable inputs if there is one."""
 
     def __init__(self, graph: Graph, stable: list[int], device: Device) -> None:
-        prologue, main, self.kept = lower(graph, stable, Target.host())
-        self.main = Launchable(main, device)
-        self.prologue = None if prologue is None else Launchable(prologue, device)
+        optimised = optimise(graph, stable)
+        self.report = optimised.report
+        self.main = Launchable(optimised.main, device)
+        self.prologue = None if optimised.prologue is None else Launchable(optimised.prologue, device)
         self.stable = stable
         self.seen: Any = None
         self.derived: list[Tensor] = []
@@ -131,9 +132,9 @@ class _Staged:
             return self.main.run(inputs)
         seen = [(x._storage, x._storage.version) for x in (inputs[i] for i in self.stable)]
         if seen != self.seen:
-            self.derived = self.prologue.run([inputs[i] for i in self.stable])
+            self.derived = self.prologue.run(inputs)
             self.seen = seen
-        return self.main.run([inputs[i] for i in self.kept] + self.derived)
+        return self.main.run(inputs + self.derived)
 
 
 def _dense(x: Tensor) -> Tensor:
