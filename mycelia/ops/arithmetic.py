@@ -8,7 +8,7 @@ import numpy as np
 from mycelia.ir.dtypes import ALL, FLOATS, bool_
 from mycelia.ops.constants import like
 from mycelia.ops.definition import operator
-from mycelia.ops.inference import NUMBERS, SIGNED_NUMBERS, Elementwise, no_gradient, same_type
+from mycelia.ops.inference import NUMBERS, Elementwise, no_gradient, same_type
 from mycelia.ops.reference import is_float, widened
 from mycelia.ops.samples import binary, binary_errors, unary, unary_errors
 

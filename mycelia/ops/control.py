@@ -54,7 +54,7 @@ class Print:
     """Prints the inputs where ``format`` has ``{}``."""
 
     def infer(*xs: TensorType, format: str) -> tuple:
-        if format.count("{}") != len(xs):
+        if format.replace("{{", "").replace("}}", "").count("{}") != len(xs):
             raise ValueError(f"Print: format must have one {{}} for each of the {len(xs)} inputs. Received: format={format!r}")
         return ()
 

@@ -8,9 +8,9 @@ import numpy as np
 from mycelia.ir import dtypes
 from mycelia.ir.dtypes import ALL, DType
 from mycelia.ir.types import Dim, Sym, TensorType
-from mycelia.ops.batching import all_at_front, at_front, batch_size, reshape
+from mycelia.ops.batching import all_at_front, at_front, batch_size, repeated, reshape
 from mycelia.ops.definition import operator
-from mycelia.ops.inference import no_gradient, wrong_dtype, wrong_shape
+from mycelia.ops.inference import no_gradient, require_dtypes, wrong_dtype, wrong_shape
 from mycelia.ops.reference import widened
 from mycelia.ops.samples import ErrorCase, Sample, strided, tensor, values
 
@@ -141,6 +141,59 @@ class GatherGrad:
     samples = _gather_grad_samples
     errors = [ErrorCase((tensor(dtypes.int32, 2), tensor(dtypes.float32, 3, 4)), ValueError, r"Gather gives, \(2, 4\)",
                         {"axis": 0, "shape": (5, 4)})]
+
+
+@operator("ScatterUpdate")
+class ScatterUpdate:
+    """``base`` with the slices at ``indices`` along an axis replaced by those of ``value``; the last one wins where indices repeat.
+
+    ``value`` has the shape that `Gather` would give. An index out of range is an error.
+    """
+
+    def infer(base: TensorType, indices: TensorType, value: TensorType, *, axis: int) -> TensorType:
+        types = (base, indices, value)
+        _require_indices("ScatterUpdate", types, indices)
+        require_dtypes("ScatterUpdate", (base, value), ALL)
+        expected = (*base.shape[:axis], *indices.shape, *base.shape[axis + 1:])
+        if value.shape != expected:
+            raise wrong_shape("ScatterUpdate", types, f"the value must have the shape that Gather gives, {expected}", "Broadcast it")
+        return base
+
+    def vjp(g, base, indices, value, y, *, axis):
+        from mycelia.ops.creation import Full
+        zeros = Full(shape=value.shape, value=0.0, dtype=g.dtype)
+        return ScatterUpdate(g, indices, zeros, axis=axis), None, Gather(g, indices, axis=axis)
+
+    def batch(axes, base, indices, value, *, axis):
+        size = batch_size(axes, (base, indices, value))
+        if axes[1] is None:
+            base, value = (repeated(x, size) if at is None else at_front(x, at) for x, at in ((base, axes[0]), (value, axes[2])))
+            return ScatterUpdate(base, indices, value, axis=axis + 1), 0
+        from mycelia.ops.movement import Transpose
+        base, indices, value = all_at_front(axes, (base, indices, value))
+        count = indices.ndim - 1
+        spots, before = tuple(range(1 + axis, 1 + axis + count)), tuple(range(1, 1 + axis))
+        moved = Transpose(value, perm=(0, *spots, *before, *range(1 + axis + count, value.ndim)))
+        flat = ScatterUpdate(_flat(base, axis), _offset(indices, size, base.shape[axis + 1]), moved, axis=0)
+        apart = reshape(flat, size, base.shape[axis + 1], *flat.shape[1:])
+        return Transpose(apart, perm=(0, *(2 + i for i in range(axis)), 1, *range(2 + axis, apart.ndim))), 0
+
+    def reference(base, indices, value, *, axis):
+        result = base.copy()
+        where = _checked("ScatterUpdate", indices, base.shape[axis]).ravel()
+        slices = np.moveaxis(value.reshape(*base.shape[:axis], where.size, *base.shape[axis + 1:]), axis, 0)
+        np.moveaxis(result, axis, 0)[where] = slices
+        return result
+
+    def samples():
+        for dtype in ALL:
+            yield Sample((values((4, 3), dtype, key="b"), np.array([2, 0], np.int32), values((2, 3), dtype, key="v")), {"axis": 0})
+        for shape, indices, axis in (((5,), np.array(3), 0), ((3, 4, 5), np.array([[3, 0], [-2, 1]]), 1)):
+            picked = (*shape[:axis], *indices.shape, *shape[axis + 1:])
+            yield Sample((values(shape, key="b"), indices, values(picked, key="v")), {"axis": axis})
+
+    errors = [ErrorCase((tensor(dtypes.float32, 3), tensor(dtypes.int32, 2), tensor(dtypes.float32, 3)), ValueError,
+                        r"Gather gives, \(2,\)", {"axis": 0})]
 
 
 @operator("OneHot")

@@ -16,10 +16,10 @@ from mycelia.ir.operator import Effects
 from mycelia.ir.types import Dim, TensorType
 from mycelia.ops.batching import at_front, reshape
 from mycelia.ops.definition import operator
-from mycelia.ops.inference import names, no_gradient, wrong_dtype, wrong_shape
+from mycelia.ops.inference import INTEGERS_AND_BOOL, names, no_gradient, wrong_dtype, wrong_shape
 from mycelia.ops.samples import ErrorCase, Sample, tensor
 
-_UNSIGNED = (dtypes.uint32, dtypes.uint64)
+_BITS = INTEGERS_AND_BOOL
 
 
 def _require_state(name: str, types: tuple[TensorType, ...]) -> None:
@@ -62,16 +62,16 @@ def _errors(refused: DType, given: DType) -> list[ErrorCase]:
 
 @operator("RandomBits", num_outputs=2, effects=Effects(random=True))
 class RandomBits:
-    """Uniform unsigned integers."""
+    """Integers whose bits are all random."""
 
-    infer = Draw(_UNSIGNED)
+    infer = Draw(_BITS)
     vjp = no_gradient
 
     def reference(state, *, shape, dtype):
         from mycelia.ops import philox
-        return philox.random_bits(state, shape=shape, dtype=dtype)
+        return philox.bits(state, shape=shape, dtype=dtype)
 
-    samples = _samples(_UNSIGNED)
+    samples = _samples(_BITS)
     errors = _errors(dtypes.float32, dtypes.uint32)
 
 
@@ -84,7 +84,7 @@ class RandomUniform:
 
     def reference(state, *, shape, dtype):
         from mycelia.ops import philox
-        return philox.random_uniform(state, shape=shape, dtype=dtype)
+        return philox.uniform(state, shape=shape, dtype=dtype)
 
     samples = _samples(dtypes.FLOATS)
     errors = _errors(dtypes.int32, dtypes.float32)
@@ -99,7 +99,7 @@ class RandomNormal:
 
     def reference(state, *, shape, dtype):
         from mycelia.ops import philox
-        return philox.random_normal(state, shape=shape, dtype=dtype)
+        return philox.normal(state, shape=shape, dtype=dtype)
 
     samples = _samples(dtypes.FLOATS)
     errors = _errors(dtypes.int32, dtypes.float32)
@@ -131,7 +131,7 @@ class RandomBernoulli:
 
     def reference(state, p, *, shape, dtype):
         from mycelia.ops import philox
-        return philox.random_bernoulli(state, p, shape=shape, dtype=dtype)
+        return philox.bernoulli(state, p, shape=shape, dtype=dtype)
 
     def samples():
         for dtype in dtypes.ALL:

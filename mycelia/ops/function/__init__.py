@@ -1,0 +1,1 @@
+"""MindSpore's functional interface: thin functions over the operators, by subject."""
