@@ -30,10 +30,10 @@ def as_array(value: Any) -> np.ndarray:
 
 
 def column_of(rows: Sequence[np.ndarray]) -> Column:
-    """The column whose elements these are."""
+    """The column whose elements these are; a copy where they have one shape and type."""
     first = rows[0]
     if all(row.shape == first.shape and row.dtype == first.dtype for row in rows):
-        return np.stack(rows) if len(rows) > 1 else first[np.newaxis]
+        return np.stack(rows)
     if all(row.shape == first.shape and row.dtype.kind == first.dtype.kind == "U" for row in rows):
         return np.stack(rows)  # text: NumPy's types differ by the longest string only
     return list(rows)

@@ -194,12 +194,19 @@ class Dataset:
     def zip(self, datasets: Dataset | Sequence[Dataset]) -> Dataset:
         """Rows of this and other datasets side by side; ends with the shortest."""
         from mycelia.dataset.nodes import ZipDataset
-        return ZipDataset((self, datasets) if isinstance(datasets, Dataset) else (self, *datasets))
+        return ZipDataset(self._and("zip", datasets))
 
     def concat(self, datasets: Dataset | Sequence[Dataset]) -> Dataset:
         """Rows of this and other datasets of the same columns, one after another."""
         from mycelia.dataset.nodes import ConcatDataset
-        return ConcatDataset((self, datasets) if isinstance(datasets, Dataset) else (self, *datasets))
+        return ConcatDataset(self._and("concat", datasets))
+
+    def _and(self, operation: str, datasets: Any) -> tuple[Dataset, ...]:
+        others = (datasets,) if isinstance(datasets, Dataset) else datasets
+        if not isinstance(others, (list, tuple)):
+            raise TypeError(f"{operation}: datasets must be a dataset or a list of them. Received: {datasets!r} "
+                            f"(of type {type(datasets).__name__})")
+        return (self, *others)
 
     def __add__(self, other: Dataset) -> Dataset:
         return self.concat(other)
@@ -225,31 +232,17 @@ class Dataset:
 
         Args:
             sizes: rows of each part, or shares of the whole that add up to 1.
-            randomize: whether rows are put in random order first: once, the same for all parts and epochs.
+            randomize: whether rows are put in random order first. The order, and all that is random before it, is
+                drawn once: the same for all parts and epochs. Augment the parts, not the whole.
 
         Raises:
             ValueError: sizes that do not add up to the number of rows, or to 1.
         """
-        from mycelia.dataset.nodes import ShuffleDataset
-        rows = self.get_dataset_size()
-        counts = [round(rows * size) for size in sizes] if all(isinstance(s, float)
-                                                               for s in sizes) else list(sizes)
-        if all(isinstance(size, float) for size in sizes):
-            if abs(sum(sizes) - 1) > 1e-6:
-                raise ValueError(f"split: shares must add up to 1. Received: sizes={list(sizes)}")
-            counts[0] += rows - sum(counts)
-        if sum(counts) != rows or min(counts) <= 0:
-            raise ValueError(f"split: sizes must be positive and add up to the dataset's {rows} rows. "
-                             f"Received: sizes={list(sizes)}")
-        whole: Dataset = self
-        if randomize:
-            seed = int(Epochs([self]).next().generator(self).integers(2**63))
-            whole = ShuffleDataset(self, None, seed=seed)
-        parts, start = [], 0
-        for count in counts:
-            parts.append((whole.skip(start) if start else whole).take(count))
-            start += count
-        return parts
+        from mycelia.dataset.nodes import FixedDataset
+        counts = _parts(sizes, self.get_dataset_size())
+        whole = FixedDataset(self.shuffle() if randomize else self)
+        starts = [sum(counts[:i]) for i in range(len(counts))]
+        return [(whole.skip(start) if start else whole).take(count) for start, count in zip(starts, counts)]
 
     def apply(self, apply_func: Callable[[Dataset], Dataset]) -> Dataset:
         """What a function makes of this dataset."""
@@ -360,6 +353,19 @@ def column_names(operation: str, argument: str, names: Any,
             raise ValueError(f"{operation}: column {name!r} does not exist. The columns are: "
                              f"{', '.join(available)}")
     return listed
+
+
+def _parts(sizes: Sequence[int | float], rows: int) -> list[int]:
+    """Rows of each part that `split` makes."""
+    counts = [round(rows * size) if isinstance(size, float) else size for size in sizes]
+    if all(isinstance(size, float) for size in sizes):
+        if abs(sum(sizes) - 1) > 1e-6:
+            raise ValueError(f"split: shares must add up to 1. Received: sizes={list(sizes)}")
+        counts[0] += rows - sum(counts)
+    if sum(counts) != rows or min(counts) <= 0:
+        raise ValueError(f"split: sizes must be positive and add up to the dataset's {rows} rows. "
+                         f"Received: sizes={list(sizes)}")
+    return counts
 
 
 def _known(method: str, kwargs: dict[str, Any], names: set[str]) -> None:

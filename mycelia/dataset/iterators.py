@@ -81,12 +81,13 @@ class _Iterator(Generic[Row]):
         """The element as the program gets it: dense memory of its own."""
         if self._block is not None and self._block.size > 1 or not array.flags.writeable:
             array = array.copy()
+        array = np.asarray(array, order="C")
         if self._output_numpy:
             return array
         if array.dtype.kind in "US":  # text has no tensor type
             return array
         from mycelia.tensor.tensor import Tensor
-        return Tensor.from_numpy(np.ascontiguousarray(array).reshape(array.shape))
+        return Tensor.from_numpy(array)
 
 
 class TupleIterator(_Iterator["list[Any]"]):

@@ -10,9 +10,10 @@ import numpy as np
 from mycelia.dataset.block import Block, Column, as_array, column_of, describe
 from mycelia.dataset.dataset import Dataset, Stream, column_names, read_exactly
 from mycelia.dataset.mapping import MapDataset
-from mycelia.dataset.randomness import Draws
+from mycelia.dataset.randomness import Draws, Epochs
 
-__all__ = ["BatchDataset", "BatchInfo", "ConcatDataset", "FilterDataset", "FlatMapDataset", "MapDataset",
+__all__ = ["BatchDataset", "BatchInfo", "ConcatDataset", "FilterDataset", "FixedDataset", "FlatMapDataset",
+           "MapDataset",
            "ProjectDataset", "RenameDataset", "RepeatDataset", "ShardDataset", "ShuffleDataset",
            "SkipDataset", "TakeDataset", "ZipDataset"]
 
@@ -120,7 +121,9 @@ class _Batches(_Derived):
             columns = self._mapped(columns, info)
         if node.pad_info is not None:
             columns = {name: _padded(name, column, node.pad_info) for name, column in columns.items()}
-        stacked = {name: self._stacked(name, columns[name])[np.newaxis] for name in node._names}
+        stacked: dict[str, Column] = {}
+        for name in node._names:
+            stacked[name] = self._stacked(name, columns[name])[np.newaxis]
         self.row += block.size
         return Block(stacked, 1)
 
@@ -143,9 +146,9 @@ class _Batches(_Derived):
             got = f"a tuple of {len(results)}" if isinstance(results, tuple) else type(results).__name__
             raise RuntimeError(f"batch: per_batch_map must return a tuple of {len(outputs)} columns "
                                f"({', '.join(outputs)}). Received: {got}")
-        mapped: dict[str, Column] = dict(zip(outputs, ([as_array(row) for row in rows] for rows in results)))
+        mapped = {name: column_of([as_array(row) for row in rows]) for name, rows in zip(outputs, results)}
         rest = {name: column for name, column in columns.items() if name not in inputs}
-        return {name: column_of(rows) for name, rows in mapped.items()} | rest
+        return mapped | rest
 
 
 def _padded(name: str, column: Column, pad_info: dict[str, Any]) -> Column:
@@ -160,12 +163,12 @@ def _padded(name: str, column: Column, pad_info: dict[str, Any]) -> Column:
                            f"{f', that of pad_info, {len(shape)}' if shape is not None else ''}. "
                            f"Received: {', '.join(sorted({describe(row) for row in rows}))}")
     longest = [max(extents) for extents in zip(*(row.shape for row in rows))]
-    target = [extent if wanted is None else wanted
-              for wanted, extent in zip(shape or [None] * len(longest), longest)]
+    wanted_shape = [None] * len(longest) if shape is None else shape
+    target = [extent if wanted is None else wanted for wanted, extent in zip(wanted_shape, longest)]
     for wanted, extent in zip(target, longest):
         if wanted < extent:
             raise RuntimeError(f"padded_batch: column {name!r} has a row longer than pad_info's shape "
-                               f"{list(shape)}: {extent} > {wanted}")
+                               f"{list(wanted_shape)}: {extent} > {wanted}")
     result = np.full((len(rows), *target), 0 if value is None else value, rows[0].dtype)
     for i, row in enumerate(rows):
         result[(i, *map(slice, row.shape))] = row
@@ -176,13 +179,12 @@ def _padded(name: str, column: Column, pad_info: dict[str, Any]) -> Column:
 class ShuffleDataset(Dataset):
     """Random order through a buffer; see `Dataset.shuffle`."""
 
-    def __init__(self, child: Dataset, buffer_size: int | None, seed: int | None = None) -> None:
+    def __init__(self, child: Dataset, buffer_size: int | None) -> None:
         super().__init__(child)
         self.buffer_size = None if buffer_size is None else _integer("shuffle", "buffer_size", buffer_size, 2)
-        self.seed = seed  # for an order that stays the same in every pass
 
     def open(self, draws: Draws) -> Stream:
-        rng = draws.generator(self) if self.seed is None else np.random.default_rng(self.seed)
+        rng = draws.generator(self)
         inner = self.children[0].open(draws)
         if self.buffer_size is None:
             return _WholeShuffle(inner, rng)
@@ -270,6 +272,18 @@ def _exchange(buffer: dict[str, Column], name: str, incoming: Column, picked: np
     replaced = dict(zip(slots.tolist(), fresh.tolist()))
     buffer[name] = [rows[held + replaced[i]] if i in replaced else rows[i] for i in range(held)]
     return column_of([np.asarray(rows[i]) for i in picked])
+
+
+class FixedDataset(Dataset):
+    """The same pass in every epoch, whatever is random below; see `Dataset.split`."""
+
+    def __init__(self, child: Dataset) -> None:
+        super().__init__(child)
+        self.entropy = int(Epochs([self]).next().generator(self).integers(2**63))
+
+    def open(self, draws: Draws) -> Stream:
+        child = self.children[0]
+        return child.open(Draws(child.nodes(), self.entropy, 0))
 
 
 class RepeatDataset(Dataset):

@@ -231,7 +231,7 @@ class GeneratorDataset(Dataset):
         return _Generated(self, self._batches() if self.batch_sampler is not None else self._items())
 
     def _items(self) -> Iterator[Any]:
-        items = self.source() if callable(self.source) else self.source
+        items: Any = self.source() if callable(self.source) else self.source
         if not hasattr(items, "__iter__"):
             raise TypeError("GeneratorDataset: the source function must return an iterator. Received: "
                             f"{items!r} (of type {type(items).__name__})")

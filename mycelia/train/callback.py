@@ -154,7 +154,7 @@ class CallbackList:
 
 def _loss_of(outputs: Any) -> Any:
     """The number in what a training network returned: a loss, or a tuple that begins with it."""
-    loss = outputs[0] if isinstance(outputs, (tuple, list)) and outputs else outputs
+    loss: Any = outputs[0] if isinstance(outputs, (tuple, list)) and outputs else outputs
     return float(np.mean(loss.asnumpy())) if hasattr(loss, "asnumpy") else loss
 
 

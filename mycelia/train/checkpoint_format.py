@@ -63,10 +63,10 @@ def _encoded(name: str, content: Content) -> Iterator[tuple[bytes, memoryview]]:
     """Header and content of each value of an entry."""
     if isinstance(content, str):
         dims, kind = (0,), "str"
-        raw = memoryview(np.array(content).reshape(1).view(np.uint8)) if content else memoryview(b"")
+        raw = np.array([content]).view(np.uint8).data if content else memoryview(b"")
     else:
         dims, kind = content.shape, str(dtypes.from_numpy_dtype(content.dtype))
-        raw = memoryview(np.ascontiguousarray(content).reshape(-1).view(np.uint8))
+        raw = np.ascontiguousarray(content).reshape(-1).view(np.uint8).data
     tag = name.encode()
     described = b"".join(b"\x08" + _varint(dim) for dim in dims) + _prefix(2, len(kind)) + kind.encode()
     for start in range(0, max(raw.nbytes, 1), SLICE_BYTES):
@@ -207,7 +207,7 @@ def read_checkpoint(path: str, choose: Callable[[str], bool] | None = None) -> d
         DamagedCheckpoint: the file is truncated, damaged, or of another format; the message says where.
     """
     with open(path, "rb") as file:
-        data = memoryview(_content(file))
+        data = _content(file)
     end = len(data)
     if end >= _TRAILER_BYTES and data[end - _TRAILER_BYTES:end - 10] == _TRAILER:
         end -= _TRAILER_BYTES
@@ -238,10 +238,10 @@ def has_checksum(path: str) -> bool:
         return size >= _TRAILER_BYTES and file.read(len(_TRAILER)) == _TRAILER
 
 
-def _content(file: BinaryIO) -> bytes | np.ndarray:
+def _content(file: BinaryIO) -> memoryview:
     size = os.fstat(file.fileno()).st_size
     # Mapped rather than read: the tensors are copied out once, and a large file need not fit twice.
-    return np.memmap(file, np.uint8, "r") if size else b""
+    return np.memmap(file, np.uint8, "r").data if size else memoryview(b"")
 
 
 def _pieces(reader: _Reader) -> Iterator[_Piece]:

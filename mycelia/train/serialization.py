@@ -6,7 +6,7 @@ import os
 import threading
 import warnings
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -124,16 +124,16 @@ _background = _Background()
 
 def _named(save_obj: Any) -> list[tuple[str, Any]]:
     """Names and data of what can be saved."""
+    entries: list[tuple[Any, Any]] = []
     if hasattr(save_obj, "parameters_and_names"):
         return [(parameter.name, parameter) for _, parameter in save_obj.parameters_and_names()]
     if isinstance(save_obj, dict):
-        entries = list(save_obj.items())
+        entries += save_obj.items()
     elif isinstance(save_obj, (list, tuple)):
-        entries = []
         for item in save_obj:
             if isinstance(item, dict) and "name" in item and "data" in item:
                 entries.append((item["name"], item["data"]))
-            elif hasattr(item, "name") and hasattr(item, "asnumpy"):
+            elif not isinstance(item, dict) and hasattr(item, "name") and hasattr(item, "asnumpy"):
                 entries.append((item.name, item))
             else:
                 raise TypeError("save_checkpoint: a list must hold Parameters or dicts with 'name' and "
@@ -248,7 +248,7 @@ def _parameter(name: str, content: Content) -> Parameter | str:
         return content
     from mycelia.tensor.parameter import Parameter
     from mycelia.tensor.tensor import Tensor
-    return Parameter(Tensor.from_numpy(content), name=name, requires_grad=True)
+    return cast(Parameter, Parameter(Tensor.from_numpy(content), name=name, requires_grad=True))
 
 
 def _prefixes(name: str, prefix: Any) -> tuple[str, ...] | None:

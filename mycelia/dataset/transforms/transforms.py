@@ -133,10 +133,10 @@ class Compose(_Composite):
         return x
 
     def __call__(self, *columns: Any) -> Any:
+        result: Any = columns
         for transform in self.transforms:
-            result = transform(*columns)
-            columns = result if isinstance(result, tuple) else (result,)
-        return columns if len(columns) > 1 else columns[0]
+            result = transform(*result) if isinstance(result, tuple) else transform(result)
+        return result
 
 
 class RandomApply(_Composite):

@@ -115,21 +115,21 @@ class Resize(Operation):
         if not isinstance(interpolation, Inter):
             raise TypeError("Resize: interpolation must be of Inter. Received: "
                             f"interpolation={interpolation!r} (of type {type(interpolation).__name__})")
-        self.size = size if isinstance(size, int) else tuple(size)
+        pair = _size("Resize", size)
+        self.size = size if isinstance(size, int) else pair
         self.interpolation = interpolation
-        _size("Resize", size)
 
     def stack(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         images = x[..., np.newaxis] if x.ndim == 3 else x
         _image("Resize", images)
         height, width = images.shape[1:3]
         if not isinstance(self.size, int):
-            target = self.size
+            new_height, new_width = self.size
         elif height < width:
-            target = (self.size, self.size * width // height)
+            new_height, new_width = self.size, self.size * width // height
         else:
-            target = (self.size * height // width, self.size)
-        resized = resize(images, *target, self.interpolation)
+            new_height, new_width = self.size * height // width, self.size
+        resized = resize(images, new_height, new_width, self.interpolation)
         return resized[..., 0] if x.ndim == 3 else resized
 
 
