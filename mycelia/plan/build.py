@@ -1,13 +1,13 @@
 """From a static graph to a plan: kernels chosen, nodes lowered to calls, every value given its memory."""
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from mycelia.codegen.target import Target
 from mycelia.ir.graph import Graph, Node, Value
-from mycelia.kernels import api
+from mycelia.kernels import api, cpu
 from mycelia.kernels.api import Call, HostCall, In, NoKernel, Out, Table, Work
 from mycelia.kernels.reference import reference_kernel
 from mycelia.plan.control import ControlFlow
@@ -31,18 +31,10 @@ def build(graph: Graph, device: str = "CPU", target: Any = None) -> Plan:
     Example:
         >>> print(build(parse("graph(%x: float32[2]) { %y = Add(%x, %x)  return %y }")))
     """
+    cpu.register()
     if target is None:
-        target = _prepare()
+        target = Target.host()
     return _Builder(graph, device, target).build()
-
-
-@lru_cache(1)
-def _prepare() -> Any:
-    """Registers the CPU's kernels and returns this machine's processor; loads LLVM."""
-    import mycelia.kernels.cpu
-    from mycelia.codegen.target import Target
-
-    return Target.host()
 
 
 class Choice:
@@ -233,6 +225,7 @@ class _Builder:
             for value, root in roots.items():
                 if root in merged:
                     roots[value] = self.final(root, merged)
+            self.copies = [(self.final(source, merged), target, nbytes) for source, target, nbytes in self.copies]
 
     @staticmethod
     def final(root: _Root, merged: dict[_Root, _Root]) -> _Root:

@@ -50,7 +50,7 @@ def reference_kernel(op: Operator) -> ReferenceKernel:
 
 
 def fallbacks(device: str = "CPU") -> list[str]:
-    """Names of the operators that have no native kernel on a device and run on NumPy."""
+    """Names of the operators that have no native kernel on a device and run on NumPy (after its kernels were registered)."""
     pointwise = bool(candidates("*pointwise", device))
     return sorted(op.name for op in registry.REGISTRY.values()
                   if not candidates(op.name, device) and not (op.pointwise and pointwise) and op.name != "Constant")
