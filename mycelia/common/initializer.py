@@ -1,0 +1,285 @@
+"""Initializers: how parameters get their first values.
+
+All draws come from one generator, which `mycelia.set_seed` starts anew: a script with a seed builds the same network every time.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mycelia.common.seed import on_seed
+from mycelia.ir.dtypes import DType, float32
+from mycelia.tensor.tensor import Tensor
+
+_generator: np.random.Generator | None = None
+
+
+@on_seed
+def _restart(seed: int) -> None:
+    global _generator
+    _generator = np.random.default_rng(seed)
+
+
+def generator() -> np.random.Generator:
+    """The generator of all initial values; without a seed it starts from the system's entropy."""
+    global _generator
+    if _generator is None:
+        _generator = np.random.default_rng()
+    return _generator
+
+
+class Initializer:
+    """Base of initializers; a subclass gives the values in ``draw(shape)``, calling it fills an array in place."""
+
+    def draw(self, shape: tuple[int, ...]) -> np.ndarray | float:
+        raise NotImplementedError(f"{type(self).__name__} does not say what values it gives (draw)")
+
+    def __call__(self, arr: np.ndarray) -> None:
+        arr[...] = self.draw(arr.shape)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in self.__dict__.items())})"
+
+
+def _normal(shape: tuple[int, ...], sigma: float, mean: float = 0.0) -> np.ndarray:
+    values = generator().standard_normal(shape, dtype=np.float32)
+    values *= np.float32(sigma)
+    return values if mean == 0 else values + np.float32(mean)
+
+
+def _uniform(shape: tuple[int, ...], bound: float) -> np.ndarray:
+    values = generator().random(shape, dtype=np.float32)
+    values -= np.float32(0.5)
+    values *= np.float32(2 * bound)
+    return values
+
+
+def fans(shape: Sequence[int]) -> tuple[int, int]:
+    """How many inputs an output has and how many outputs an input has, for a weight ``[out, in, *window]``.
+
+    Raises:
+        ValueError: fewer than two axes.
+    """
+    if len(shape) < 2:
+        raise ValueError(f"this initializer needs a shape of at least two axes, (out, in, ...). Received: shape={tuple(shape)}; use Normal, "
+                         f"Uniform or Zero for vectors")
+    window = math.prod(shape[2:])
+    return shape[1] * window, shape[0] * window
+
+
+class Zero(Initializer):
+    def draw(self, shape: tuple[int, ...]) -> float:
+        return 0.0
+
+
+class One(Initializer):
+    def draw(self, shape: tuple[int, ...]) -> float:
+        return 1.0
+
+
+class Constant(Initializer):
+    """Every element is ``value``."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def draw(self, shape: tuple[int, ...]) -> Any:
+        return self.value
+
+
+class Normal(Initializer):
+    """Normal with standard deviation ``sigma`` and mean ``mean``."""
+
+    def __init__(self, sigma: float = 0.01, mean: float = 0.0) -> None:
+        self.sigma, self.mean = sigma, mean
+
+    def draw(self, shape: tuple[int, ...]) -> np.ndarray:
+        return _normal(shape, self.sigma, self.mean)
+
+
+class TruncatedNormal(Initializer):
+    """Normal with standard deviation ``sigma`` and mean ``mean``, restricted to the interval from ``a`` to ``b``.
+
+    Raises:
+        ValueError: the interval lies so far out that it holds next to nothing of the distribution.
+    """
+
+    def __init__(self, sigma: float = 0.01, mean: float = 0.0, a: float = -2.0, b: float = 2.0) -> None:
+        self.sigma, self.mean, self.a, self.b = sigma, mean, a, b
+
+    def draw(self, shape: tuple[int, ...]) -> np.ndarray:
+        values = _normal(shape, self.sigma, self.mean)
+        for _ in range(1000):
+            outside = (values < self.a) | (values > self.b)
+            count = int(outside.sum())
+            if not count:
+                return values
+            values[outside] = _normal((count,), self.sigma, self.mean)
+        raise ValueError(f"TruncatedNormal: hardly any value of sigma={self.sigma}, mean={self.mean} lies between a={self.a} and b={self.b}")
+
+
+class Uniform(Initializer):
+    """Uniform from -scale to scale."""
+
+    def __init__(self, scale: float = 0.07) -> None:
+        self.scale = scale
+
+    def draw(self, shape: tuple[int, ...]) -> np.ndarray:
+        return _uniform(shape, self.scale)
+
+
+class XavierUniform(Initializer):
+    """Uniform within ``gain * sqrt(6 / (fan_in + fan_out))``. Glorot and Bengio, AISTATS 2010, equation 16."""
+
+    def __init__(self, gain: float = 1) -> None:
+        self.gain = gain
+
+    def draw(self, shape: tuple[int, ...]) -> np.ndarray:
+        return _uniform(shape, self.gain * math.sqrt(6.0 / sum(fans(shape))))
+
+
+class XavierNormal(Initializer):
+    """Normal with standard deviation ``gain * sqrt(2 / (fan_in + fan_out))``."""
+
+    def __init__(self, gain: float = 1) -> None:
+        self.gain = gain
+
+    def draw(self, shape: tuple[int, ...]) -> np.ndarray:
+        return _normal(shape, self.gain * math.sqrt(2.0 / sum(fans(shape))))
+
+
+_GAINS: dict[str, Callable[[float], float]] = {
+    "linear": lambda slope: 1.0, "conv1d": lambda slope: 1.0, "conv2d": lambda slope: 1.0, "conv3d": lambda slope: 1.0,
+    "sigmoid": lambda slope: 1.0, "tanh": lambda slope: 5.0 / 3.0, "relu": lambda slope: math.sqrt(2.0),
+    "leaky_relu": lambda slope: math.sqrt(2.0 / (1.0 + slope**2)),
+}
+
+
+class _He(Initializer):
+    """He et al., "Delving Deep into Rectifiers", ICCV 2015, equations 10 and 14.
+
+    Args:
+        negative_slope: of the leaky ReLU that follows.
+        mode: ``"fan_in"`` keeps the variance of the forward pass, ``"fan_out"`` that of the backward pass.
+        nonlinearity: what follows the layer.
+    """
+
+    def __init__(self, negative_slope: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu") -> None:
+        if mode not in ("fan_in", "fan_out"):
+            raise ValueError(f"{type(self).__name__}: mode must be 'fan_in' or 'fan_out'. Received: mode={mode!r}")
+        if nonlinearity not in _GAINS:
+            raise ValueError(f"{type(self).__name__}: nonlinearity must be one of {', '.join(_GAINS)}. Received: {nonlinearity!r}")
+        self.negative_slope, self.mode, self.nonlinearity = negative_slope, mode, nonlinearity
+
+    def deviation(self, shape: tuple[int, ...]) -> float:
+        fan = fans(shape)[0 if self.mode == "fan_in" else 1]
+        return _GAINS[self.nonlinearity](self.negative_slope) / math.sqrt(fan)
+
+
+class HeNormal(_He):
+    """Normal with standard deviation gain / sqrt(fan)."""
+
+    def draw(self, shape: tuple[int, ...]) -> np.ndarray:
+        return _normal(shape, self.deviation(shape))
+
+
+class HeUniform(_He):
+    """Uniform within gain * sqrt(3 / fan)."""
+
+    def draw(self, shape: tuple[int, ...]) -> np.ndarray:
+        return _uniform(shape, math.sqrt(3.0) * self.deviation(shape))
+
+
+class Identity(Initializer):
+    """Ones on the diagonal of a matrix."""
+
+    def draw(self, shape: tuple[int, ...]) -> np.ndarray:
+        if len(shape) != 2:
+            raise ValueError(f"Identity: needs a shape of two axes. Received: shape={shape}")
+        return np.eye(*shape, dtype=np.float32)
+
+
+class Orthogonal(Initializer):
+    """Orthogonal rows or columns (the fewer), times ``gain``; axes after the first count as one. Saxe et al. 2013."""
+
+    def __init__(self, gain: float = 1.0) -> None:
+        self.gain = gain
+
+    def draw(self, shape: tuple[int, ...]) -> np.ndarray:
+        fans(shape)
+        rows, columns = shape[0], math.prod(shape[1:])
+        tall = generator().standard_normal((max(rows, columns), min(rows, columns)))
+        q, r = np.linalg.qr(tall)
+        q *= np.sign(np.diag(r))
+        return (self.gain * (q if rows >= columns else q.T)).reshape(shape)
+
+
+_BY_NAME: dict[str, type[Initializer]] = {
+    "zero": Zero, "zeros": Zero, "one": One, "ones": One, "normal": Normal, "uniform": Uniform, "truncatednormal": TruncatedNormal,
+    "xavier_uniform": XavierUniform, "xavieruniform": XavierUniform, "xavier_normal": XavierNormal, "xaviernormal": XavierNormal,
+    "he_uniform": HeUniform, "heuniform": HeUniform, "he_normal": HeNormal, "henormal": HeNormal, "identity": Identity,
+    "orthogonal": Orthogonal,
+}
+
+
+def initializer(init: Any, shape: Any = None, dtype: DType | None = float32) -> Tensor:
+    """A tensor of initial values.
+
+    Args:
+        init: an `Initializer`, its name such as ``"he_uniform"`` or ``"zeros"``, a number, or a Tensor of that shape.
+        shape: an int or a sequence of ints.
+        dtype: element type.
+
+    Raises:
+        TypeError: ``init`` is of another type.
+        ValueError: an unknown name, a negative extent, or a Tensor of another shape.
+
+    Example:
+        >>> initializer("ones", [2, 3]).shape
+        (2, 3)
+    """
+    dtype = float32 if dtype is None else dtype
+    extents = _extents(init, shape)
+    if isinstance(init, Tensor):
+        if init.shape != extents:
+            raise ValueError(f"initializer: a Tensor must have the shape asked for, {extents}. Received: init of shape {init.shape}")
+        return init if init.dtype is dtype else Tensor(init, dtype)
+    rule = _rule(init)
+    return Tensor.from_numpy(np.asarray(np.broadcast_to(rule.draw(extents), extents)).astype(dtype.numpy, order="C"))
+
+
+def _rule(init: Any) -> Initializer:
+    if isinstance(init, Initializer):
+        return init
+    if isinstance(init, str):
+        rule = _BY_NAME.get(init.lower())
+        if rule is None:
+            import difflib
+
+            near = difflib.get_close_matches(init.lower(), _BY_NAME, 3)
+            raise ValueError(f"initializer: no initializer is named {init!r}" + (f"; did you mean {', '.join(near)}?" if near else
+                             f"; known: {', '.join(_BY_NAME)}"))
+        return rule()
+    if isinstance(init, (int, float, np.number)) and not isinstance(init, bool):
+        return Constant(init)
+    raise TypeError(f"initializer: init must be an Initializer, a name, a number or a Tensor. Received: {init!r:.80} (of type "
+                    f"{type(init).__name__})")
+
+
+def _extents(init: Any, shape: Any) -> tuple[int, ...]:
+    if shape is None:
+        if isinstance(init, Tensor):
+            return init.shape
+        raise ValueError(f"initializer: shape is needed with init={init!r}")
+    extents = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    for extent in extents:
+        if isinstance(extent, bool) or not isinstance(extent, (int, np.integer)) or extent < 0:
+            raise ValueError(f"initializer: shape must hold ints of at least 0. Received: shape={shape!r}")
+    return tuple(int(e) for e in extents)
+
+
+__all__ = ["Constant", "HeNormal", "HeUniform", "Identity", "Initializer", "Normal", "One", "Orthogonal", "TruncatedNormal", "Uniform",
+           "XavierNormal", "XavierUniform", "Zero", "initializer"]
