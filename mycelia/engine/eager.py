@@ -6,20 +6,30 @@ dictionary look-up and one launch. View operators only make another tensor over 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from mycelia.engine.compiled import CompiledGraph
 from mycelia.ir.graph import Graph
 from mycelia.ir.operator import Operator
 from mycelia.ops import composite, dispatch
 from mycelia.ops.inplace import apply_chain
+from mycelia.tensor.device import Device, register_device
 from mycelia.tensor.storage import Storage
 from mycelia.tensor.tensor import Tensor, View, dense_strides, new_token
 from mycelia.trace.tracer import Trace, TracedTensor
 
+if TYPE_CHECKING:
+    from mycelia.engine.compiled import CompiledGraph
+
 MAX_KEPT = 4096
+
+
+def _compile_graph(graph: Graph, name: str) -> CompiledGraph:
+    """Brings in the compiler, and with it the native fast path, when the first operator runs."""
+    from mycelia.engine import fast_path
+    from mycelia.engine.compiled import CompiledGraph
+
+    fast_path.install()
+    return CompiledGraph(graph, [], name)
 
 
 class EagerEngine:
@@ -51,7 +61,7 @@ class EagerEngine:
         graph = Graph(op.name)
         node = graph.add(op, *[graph.input(x.type) for x in inputs], **attrs)
         graph.outputs = list(node.outputs)
-        return self._keep(key, CompiledGraph(graph, [], op.name))
+        return self._keep(key, _compile_graph(graph, op.name))
 
     def _keep(self, key: tuple, compiled: CompiledGraph) -> CompiledGraph:
         if len(self._compiled) >= MAX_KEPT:
@@ -61,15 +71,12 @@ class EagerEngine:
 
     def _unkeyed(self, op: Operator, inputs: Sequence[Tensor], attrs: dict[str, Any]) -> Any:
         if op.name == "Constant":
-            return self.constant(attrs["value"])
+            return Tensor.from_numpy(attrs["value"])
         graph = Graph(op.name)
         node = graph.add(op, *[graph.input(x.type) for x in inputs], **attrs)
         graph.outputs = list(node.outputs)
-        results = CompiledGraph(graph, [], op.name).run([self.contiguous(x) for x in inputs])
+        results = _compile_graph(graph, op.name).run([self.contiguous(x) for x in inputs])
         return results[0] if op.num_outputs == 1 else tuple(results)
-
-    def constant(self, array: np.ndarray) -> Tensor:
-        return Tensor.from_numpy(array)
 
     # -- memory --------------------------------------------------------------------------------------------
     def contiguous(self, x: Tensor) -> Tensor:
@@ -85,7 +92,7 @@ class EagerEngine:
             for op, attrs in chain:
                 value = graph.add(op, value, **attrs).output
             graph.outputs = [value]
-            compiled = self._keep(key, CompiledGraph(graph, [], "contiguous"))
+            compiled = self._keep(key, _compile_graph(graph, "contiguous"))
         return compiled.run([root])[0]
 
     def write(self, target: Tensor, value: Tensor) -> None:
@@ -117,7 +124,7 @@ class EagerEngine:
             with dispatch.interpreting(trace):
                 shown = apply_chain(stand_in, chain)
                 trace.write(shown, new)
-            compiled = self._keep(key, CompiledGraph(trace.finish([]), [], "write"))
+            compiled = self._keep(key, _compile_graph(trace.finish([]), "write"))
         compiled.run([root, value])
 
     # -- composites ----------------------------------------------------------------------------------------
@@ -188,7 +195,7 @@ def _assign(engine: EagerEngine, inputs: Sequence[Tensor], attrs: dict[str, Any]
 
 
 def _constant(engine: EagerEngine, inputs: Sequence[Tensor], attrs: dict[str, Any]) -> Tensor:
-    return engine.constant(attrs["value"])
+    return Tensor.from_numpy(attrs["value"])
 
 
 _SPECIAL: dict[str, Callable[[EagerEngine, Sequence[Tensor], dict[str, Any]], Any]] = {
@@ -199,8 +206,22 @@ _SPECIAL: dict[str, Callable[[EagerEngine, Sequence[Tensor], dict[str, Any]], An
 ENGINE = EagerEngine()
 
 
+def _cpu() -> Device:
+    from mycelia.runtime.cpu import CpuDevice
+
+    return CpuDevice()
+
+
+def _hostile() -> Device:
+    from mycelia.runtime.hostile import HostileDevice
+
+    return HostileDevice()
+
+
 def install() -> None:
-    """Makes the eager engine the base of every thread's stack of interpreters, and the runner of composites."""
+    """Makes the eager engine the base of every thread's stack of interpreters, and makes the devices known."""
+    register_device("CPU", _cpu)
+    register_device("hostile", _hostile)
     dispatch.set_base(ENGINE)
     composite.set_composite_runner(ENGINE.run_composite)
 

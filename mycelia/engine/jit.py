@@ -13,7 +13,6 @@ from typing import Any
 
 
 from mycelia.engine import mode
-from mycelia.engine.compiled import CompiledGraph
 from mycelia.engine.guards import Guards
 from mycelia.engine.report import report_recompilation
 from mycelia.engine.structure import flatten, unflatten
@@ -54,6 +53,8 @@ class Specialisation:
         given = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
         self.distinct = None if trace.arguments == len(given) else list(dict.fromkeys(_sharing(given)))
         stable = range(trace.arguments, len(trace.captures))
+        from mycelia.engine.compiled import CompiledGraph
+
         self.compiled = CompiledGraph(graph, [i for i in stable if i not in trace.written], function.name)
 
     def matches(self, tensors: list[Tensor]) -> bool:
