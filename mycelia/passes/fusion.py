@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from mycelia.ir import operator as registry
 from mycelia.ir.graph import Graph, Node, Value
 from mycelia.ir.types import Dim, same_shape
+from mycelia.ops import internal  # noqa: F401  (defines Fused and FusedReduce)
 from mycelia.passes.rewrite import count_uses
 
 MAX_INPUTS = 12

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mycelia.ir.graph import Graph, Node, Value
+from mycelia.ops import conv_layouts  # noqa: F401  (defines the operators that this pass makes)
 from mycelia.passes.rewrite import make_node
 
 TO_NHWC = (0, 2, 3, 1)
