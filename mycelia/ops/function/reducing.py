@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from mycelia.ir import dtypes
@@ -14,8 +13,6 @@ from mycelia.ops.function.shaping import reshape
 from mycelia.ops.inference import normalise_axes, normalise_axis
 from mycelia.ops.promotion import as_tensor, cast, floating, require_tensor, resolve_dtype
 from mycelia.tensor.tensor import Tensor
-
-Axis = "int | Sequence[int] | None"
 
 
 def _total(x: Tensor, dtype: Any, name: str) -> Tensor:
