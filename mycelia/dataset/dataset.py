@@ -204,8 +204,8 @@ class Dataset:
     def _and(self, operation: str, datasets: Any) -> tuple[Dataset, ...]:
         others = (datasets,) if isinstance(datasets, Dataset) else datasets
         if not isinstance(others, (list, tuple)):
-            raise TypeError(f"{operation}: datasets must be a dataset or a list of them. Received: {datasets!r} "
-                            f"(of type {type(datasets).__name__})")
+            raise TypeError(f"{operation}: datasets must be a dataset or a list of them. Received: "
+                            f"{datasets!r} (of type {type(datasets).__name__})")
         return (self, *others)
 
     def __add__(self, other: Dataset) -> Dataset:
@@ -232,8 +232,8 @@ class Dataset:
 
         Args:
             sizes: rows of each part, or shares of the whole that add up to 1.
-            randomize: whether rows are put in random order first. The order, and all that is random before it, is
-                drawn once: the same for all parts and epochs. Augment the parts, not the whole.
+            randomize: whether rows are put in random order first. The order, and all that is random before
+                it, is drawn once: the same for all parts and epochs. Augment the parts, not the whole.
 
         Raises:
             ValueError: sizes that do not add up to the number of rows, or to 1.

@@ -1,0 +1,230 @@
+"""Model's loop and callbacks: who is called when, what is printed, which files are written."""
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import mycelia.dataset as ds
+from mycelia import Parameter, Tensor, load_checkpoint
+from mycelia.train import (
+    Accuracy,
+    Callback,
+    CheckpointConfig,
+    LambdaCallback,
+    Loss,
+    LossMonitor,
+    Model,
+    ModelCheckpoint,
+    TimeMonitor,
+)
+
+
+class Network:
+    """A stand-in for a Cell that returns its loss: the mean of its input, falling with each step."""
+
+    def __init__(self, loss=lambda step: 1 / step):
+        self.loss, self.steps, self.training = loss, 0, []
+        self.weight = Parameter(Tensor(np.zeros(2, np.float32)), name="weight")
+
+    def set_train(self, mode=True):
+        self.training.append(mode)
+
+    def parameters_and_names(self):
+        return [("weight", self.weight)]
+
+    def __call__(self, x, label):
+        self.steps += 1
+        self.weight.set_data(Tensor(np.full(2, self.steps, np.float32)))
+        return Tensor(np.float32(self.loss(self.steps)))
+
+
+class Classifier(Network):
+    """Returns (loss, scores, labels); right for labels below 2."""
+
+    def __call__(self, x, label):
+        scores = np.eye(3, dtype=np.float32)[np.minimum(label.asnumpy(), 1)]
+        return Tensor(np.float32(0.5)), Tensor(scores), label
+
+
+class Journal(Callback):
+    def __init__(self):
+        self.moments = []
+
+    def __enter__(self):
+        self.moments.append("enter")
+        return self
+
+    def __exit__(self, *error):
+        self.moments.append("exit")
+
+
+for _moment in [name for name in dir(Callback) if name.startswith("on_")]:
+    def _note(self, run_context, moment=_moment):
+        self.moments.append(moment.removeprefix("on_"))
+    setattr(Journal, _moment, _note)
+
+
+def data(rows=6, batch=2):
+    columns = (np.arange(rows, dtype=np.float32), np.arange(rows, dtype=np.int32) % 3)
+    return ds.NumpySlicesDataset(columns, ["x", "label"], shuffle=False).batch(batch)
+
+
+def test_the_order_of_moments():
+    journal = Journal()
+    Model(Network()).train(2, data(4), callbacks=journal)
+    epoch = ["train_epoch_begin", *["train_step_begin", "train_step_end"] * 2, "train_epoch_end"]
+    assert journal.moments == ["enter", "train_begin", *epoch, *epoch, "train_end", "exit"]
+    journal = Journal()
+    model = Model(Network(), metrics={"accuracy"}, eval_network=Classifier(), eval_indexes=[0, 1, 2])
+    model.eval(data(4), callbacks=[journal])
+    assert journal.moments == ["enter", "eval_begin", "eval_epoch_begin",
+                               *["eval_step_begin", "eval_step_end"] * 2,
+                               "eval_epoch_end", "eval_end", "exit"]
+
+
+def test_losses_and_times_are_printed_as_mindspore_prints_them(capsys):
+    network = Network()
+    Model(network).train(2, data(), callbacks=[LossMonitor(2), TimeMonitor()])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if "loss" in line] == [
+        "epoch: 1 step: 2, loss is 0.5", "epoch: 2 step: 1, loss is 0.25", "epoch: 2 step: 3, loss is "
+                                                                           f"{np.float32(1 / 6)}"]
+    times = [line for line in lines if "time" in line]
+    assert len(times) == 2
+    assert all(re.fullmatch(r"Train epoch time: \d+\.\d{3} ms, per step time: \d+\.\d{3} ms", line)
+               for line in times)
+    assert network.steps == 6 and set(network.training) == {True}
+    Model(network).train(1, data(), callbacks=TimeMonitor(data_time=True))
+    assert re.search(r"\(data time: \d+\.\d{3} ms\)", capsys.readouterr().out)
+
+
+def test_a_loss_that_is_no_number_ends_the_training():
+    with pytest.raises(ValueError, match="In epoch: 1 step: 2, loss is NAN or INF, training process cannot "
+                                         "continue"):
+        Model(Network(lambda step: np.nan if step == 2 else 1.0)).train(1, data(), callbacks=LossMonitor(0))
+
+
+def test_what_callbacks_see_and_stop():
+    seen = []
+
+    def look(context):
+        run = context.original_args()
+        seen.append((run.cur_epoch_num, run.cur_step_num, run.batch_num, run["mode"],
+                     len(run.train_dataset_element)))
+        if run.cur_step_num == 4:
+            context.request_stop()
+        with pytest.raises(AttributeError, match="the run has no 'unknown'; it has batch_num"):
+            _ = run.unknown
+    network = Network()
+    Model(network).train(5, data(), callbacks=LambdaCallback(on_train_step_end=look), initial_epoch=2)
+    assert seen == [(3, 1, 3, "train", 2), (3, 2, 3, "train", 2), (3, 3, 3, "train", 2),
+                    (4, 4, 3, "train", 2)]
+    with pytest.raises(TypeError, match="there is no moment 'on_lunch'"):
+        LambdaCallback(on_lunch=look)
+
+
+def test_fit_evaluates_between_epochs(capsys):
+    model = Model(Network(), metrics={"accuracy", "loss"}, eval_network=Classifier(), eval_indexes=[0, 1, 2])
+    results = []
+    keep = LambdaCallback(on_train_epoch_end=lambda c: results.append(c.original_args().get("eval_results")))
+    model.fit(4, data(), data(), valid_frequency=2, callbacks=[LossMonitor(3), keep])
+    wanted = {"accuracy": 4 / 6, "loss": 0.5}
+    assert results == [None, wanted | {"eval_loss": 0.5}] * 2
+    printed = [line for line in capsys.readouterr().out.splitlines() if line.startswith("Eval result")]
+    assert printed == [f"Eval result: epoch {epoch}, metrics: {wanted}" for epoch in (2, 4)]
+    assert model.eval(data()) == wanted
+    model.fit(3, data(), data(), valid_frequency=[1, 3], callbacks=keep)
+    assert [result is not None for result in results[4:]] == [True, False, True]
+
+
+def test_metrics_given_by_name_or_object():
+    model = Model(Network(), metrics={"mine": Accuracy()}, eval_network=Classifier(), eval_indexes=[0, 1, 2])
+    assert model.eval(data()) == {"mine": 4 / 6}
+    pairs = Model(Network(), metrics={"acc": Accuracy().set_indexes([1, 2])}, eval_network=Classifier())
+    assert pairs.eval(data()) == {"acc": 4 / 6}
+    for metrics, error, message in (({"foo"}, KeyError, "there is no metric 'foo'; known are acc, accuracy"),
+                                    (["accuracy"], TypeError, "metrics must be a set of names or a dict"),
+                                    ({"x": 3}, TypeError, "metrics must go from names to Metrics")):
+        with pytest.raises(error, match=message):
+            Model(Network(), metrics=metrics, eval_network=Classifier())
+
+
+def files(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_checkpoints_of_a_run(tmp_path):
+    network = Network()
+    saver = ModelCheckpoint("net", str(tmp_path),
+                            CheckpointConfig(2, keep_checkpoint_max=3, append_info=["epoch_num", {"k": 1}]))
+    Model(network).train(3, data(), callbacks=saver)
+    assert files(tmp_path) == ["net-2_3.ckpt", "net-3_2.ckpt", "net-3_3.ckpt"]
+    latest = load_checkpoint(saver.latest_ckpt_file_name)
+    assert latest["weight"].asnumpy().tolist() == [9, 9]
+    assert (int(latest["epoch_num"].asnumpy()), int(latest["k"].asnumpy())) == (3, 1)
+    again = ModelCheckpoint("net", str(tmp_path), CheckpointConfig(9, keep_checkpoint_max=1))
+    Model(network).train(1, data(), callbacks=again)
+    assert "net_1-1_3.ckpt" in files(tmp_path) and len(files(tmp_path)) == 4
+
+
+def test_a_failing_run_saves_its_last_state(tmp_path):
+    config = CheckpointConfig(100, exception_save=True)
+    with pytest.raises(ValueError, match="NAN"):
+        Model(Network(lambda step: np.nan if step == 2 else 1.0)).train(
+            1, data(), callbacks=[ModelCheckpoint("net", str(tmp_path), config), LossMonitor()])
+    assert files(tmp_path) == ["net-1_2_breakpoint.ckpt"]
+
+
+@pytest.mark.parametrize("call, error, message", [
+    (lambda model: model.train(0, data()), ValueError, "epoch must be a positive integer. Received: epoch=0"),
+    (lambda model: model.train(2, data(), initial_epoch=2), ValueError, "initial_epoch must be from 0 to "
+                                                                        "epoch - 1 = 1"),
+    (lambda model: model.train(1, data(), callbacks=[3]), TypeError, r"Received an item: 3 \(of type int\)"),
+    (lambda model: model.train(1, data(), callbacks=3), TypeError, "callbacks must be a Callback or a list "
+                                                                   "of them"),
+    (lambda model: model.train(1, data(1).skip(1)), ValueError, "train_dataset has no batches"),
+    (lambda model: model.eval(data()), ValueError, "needs metrics"),
+    (lambda model: Model(Network(), metrics={"loss"}), ValueError, "metrics need a loss_fn or an "
+                                                                   "eval_network"),
+    (lambda model: Model(Network(), amp_level="O2"), ValueError, "amp_level='O2'"),
+    (lambda model: CheckpointConfig(0, 0, 0, 0), ValueError, "must not all be 0"),
+    (lambda model: CheckpointConfig(append_info=["x"]), ValueError, "'epoch_num', 'step_num' or a dict. "
+                                                                    "Received: 'x'"),
+    (lambda model: ModelCheckpoint("a/b"), ValueError, "prefix must be a string without '/'"),
+    (lambda model: LossMonitor(-1), ValueError, "per_print_times must be an integer that is not negative"),
+])
+def test_errors(call, error, message):
+    with pytest.raises(error, match=message):
+        call(Model(Network()))
+
+
+# -- metrics -----------------------------------------------------------------------------------------------
+def test_accuracy():
+    metric = Accuracy("classification")
+    with pytest.raises(RuntimeError, match="Accuracy.eval: nothing was counted"):
+        metric.eval()
+    scores = np.array([[0.1, 0.9], [0.8, 0.2]], np.float32)
+    metric.update(Tensor(scores), Tensor(np.array([1, 1], np.int32)))
+    assert metric.eval() == 0.5
+    metric.update(scores, np.array([[0, 1], [1, 0]]))
+    assert metric.eval() == 0.75
+    metric.clear()
+    metric.update(np.zeros((2, 3, 4)), np.zeros((2, 4)))
+    assert metric.eval() == 1
+    for inputs, message in (((scores,), "must have 2 inputs"),
+                            ((scores, np.zeros(3)), r"predictions \(2, 2\), labels \(3,\)"),
+                            ((np.zeros(2), np.zeros(2)), r"must have shape \[N, C, ...\]. Received: \(2,\)")):
+        with pytest.raises(ValueError, match=message):
+            metric.update(*inputs)
+    labels = Accuracy("multilabel")
+    labels.update(np.array([[1, 0, 1], [0, 1, 1]]), np.array([[1, 0, 1], [0, 1, 0]]))
+    assert labels.eval() == 0.5
+
+
+def test_loss_is_the_mean_over_batches():
+    metric = Loss()
+    for value in (1.0, 2.0, 6.0):
+        metric.update(Tensor(np.float32(value)))
+    assert metric.eval() == 3
