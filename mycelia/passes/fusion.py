@@ -180,7 +180,7 @@ class _Fusion:
                     fused.output.name = node.output.name
                     nodes.append(fused)
                     continue
-            if group.space is None or not worth_fusing(group):
+            if group.space is None or not worth_fusing(group.nodes):
                 nodes += _renamed(group.nodes, table)
                 continue
             changed = True
@@ -191,8 +191,8 @@ class _Fusion:
             if not wanted:
                 continue
             needed = _cone(wanted, inside)
-            if len(needed) == 1 and not worth_fusing(single := _alone(group, needed)):
-                nodes += _renamed(single.nodes, table)
+            if not worth_fusing(alone := list(needed)):
+                nodes += _renamed(alone, table)
                 continue
             body, inputs = build_body([n for n in group.nodes if n in needed], wanted)
             fused = Node(registry.get("Fused"), [table.get(v, v) for v in inputs], {"body": body},
@@ -243,12 +243,6 @@ def _renamed(nodes: Sequence[Node], table: dict[Value, Value]) -> Sequence[Node]
     return nodes
 
 
-def _alone(group: _Group, needed: dict[Node, None]) -> _Group:
-    """The group cut down to the one node that something outside reads."""
-    group.nodes = list(needed)
-    return group
-
-
 def is_pointwise(node: Node) -> bool:
     return node.op.pointwise and len(node.outputs) == 1 and not node.op.effects
 
@@ -263,10 +257,9 @@ def _unbroadcast(value: Value) -> Value:
     return node.inputs[0] if node is not None and node.op.name == "BroadcastTo" else value
 
 
-def worth_fusing(group: _Group) -> bool:
+def worth_fusing(nodes: Sequence[Node]) -> bool:
     """One node alone stays as it is, unless it can read through a broadcast."""
-    return len(group.nodes) > 1 or any(
-        v.node is not None and v.node.op.name == "BroadcastTo" for v in group.nodes[0].inputs)
+    return len(nodes) > 1 or any(v.node is not None and v.node.op.name == "BroadcastTo" for v in nodes[0].inputs)
 
 
 def _cone(values: Sequence[Value], inside: set[Node]) -> dict[Node, None]:
