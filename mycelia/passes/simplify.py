@@ -267,6 +267,24 @@ def transposes_composed(m: Match) -> Result:
     return m.add("Transpose", m.x, perm=tuple(first[p] for p in second))
 
 
+@rule("MatMul|BatchMatMul(a, inner:Transpose(b))")
+def product_with_a_transpose(m: Match) -> Result:
+    return _flag_instead(m, (m.a, m.b), "transpose_b")
+
+
+@rule("MatMul|BatchMatMul(inner:Transpose(a), b)")
+def product_of_a_transpose(m: Match) -> Result:
+    return _flag_instead(m, (m.a, m.b), "transpose_a")
+
+
+def _flag_instead(m: Match, operands: tuple[Value, Value], flag: str) -> Result:
+    """The product reads the operand's rows as columns, which costs it nothing."""
+    perm = m.inner.attrs["perm"]
+    if perm != (*range(len(perm) - 2), len(perm) - 1, len(perm) - 2):
+        return m.fail(f"the transpose {perm} moves other axes than the last two")
+    return m.add(m.node.op.name, *operands, **{**m.node.attrs, flag: not m.node.attrs[flag]})
+
+
 @rule("Reshape(x)")
 def reshape_to_own_shape(m: Match) -> Result:
     return m.x if m.x.type == m.node.output.type else None

@@ -107,6 +107,18 @@ def test_effects_are_not_shared():
     assert [n.op.name for n in check_pass(simplify, before).nodes] == ["Add", "Assign", "Assign"]
 
 
+def test_products_of_transposes():
+    check_pass(simplify, """graph(%a: float32[3, 2], %b: float32[4, 3]) {
+      %s = Transpose(%a) {perm=(1, 0)}
+      %t = Transpose(%b) {perm=(1, 0)}
+      %y = MatMul(%s, %t) {transpose_a=False, transpose_b=False}
+      return %y
+    }""", """graph(%a: float32[3, 2], %b: float32[4, 3]) {
+      %y = MatMul(%a, %b) {transpose_a=True, transpose_b=True}
+      return %y
+    }""", equal=False, rtol=1e-6)
+
+
 def test_symbolic_shapes():
     check_pass(simplify, """graph[s0: 2..9](%x: float32[s0, 3]) {
       %a = Transpose(%x) {perm=(1, 0)}
