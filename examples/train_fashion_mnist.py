@@ -2,8 +2,8 @@
 
     mycelia run examples/train_fashion_mnist.py [--epochs 8] [--mode GRAPH] [--data FOLDER]
 
-A MindSpore program: it runs on MindSpore as it stands, given a folder of Fashion-MNIST's (or MNIST's) unpacked files.
-Without ``--data`` it takes the images that come with Mycelia.
+A MindSpore program: it runs on MindSpore as it stands, given a folder of Fashion-MNIST's (or MNIST's) unpacked
+files. Without ``--data`` it takes the images that come with Mycelia.
 """
 import argparse
 import os
@@ -21,7 +21,8 @@ class LeNet5(nn.Cell):
         self.conv2 = nn.Conv2d(12, 24, 5, pad_mode="valid")
         self.pool = nn.MaxPool2d(kernel_size=2, stride=2)
         self.flatten = nn.Flatten()
-        self.fc = nn.SequentialCell(nn.Dense(600, 120), nn.ReLU(), nn.Dense(120, 84), nn.ReLU(), nn.Dense(84, 10))
+        self.fc = nn.SequentialCell(
+            nn.Dense(600, 120), nn.ReLU(), nn.Dense(120, 84), nn.ReLU(), nn.Dense(84, 10))
 
     def construct(self, x):
         x = self.pool(ops.relu(self.conv1(x)))
@@ -64,7 +65,8 @@ def main():
             total += float(step(image, label).asnumpy())
             count += len(label)
         seconds = time.perf_counter() - start
-        print(f"epoch {epoch + 1}: loss {total / steps:.4f}, {count / seconds:.0f} images per second", flush=True)
+        speed = count / seconds
+        print(f"epoch {epoch + 1}: loss {total / steps:.4f}, {speed:.0f} images per second", flush=True)
 
     net.set_train(False)
     right = count = 0

@@ -1,9 +1,11 @@
 """Prefetching: a background thread prepares the next batches while the program works on the last one."""
 from __future__ import annotations
 
+import atexit
 import os
 import queue
 import threading
+import weakref
 
 from mycelia.dataset import config
 from mycelia.dataset.block import Block
@@ -27,6 +29,17 @@ def _cpus() -> set[int]:
     return affinity(0) if affinity is not None else set(range(os.cpu_count() or 1))
 
 
+_open: weakref.WeakSet[_Prefetched] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    """Ends the workers before the interpreter goes: a thread must not be inside NumPy then."""
+    for stream in list(_open):
+        stream.close()
+        stream.worker.join(1.0)
+
+
 class _Failure:
     def __init__(self, error: BaseException) -> None:
         self.error = error
@@ -46,6 +59,7 @@ class _Prefetched(Stream):
         self.worker = threading.Thread(target=_work, args=(inner, self.ready, self.stopped), daemon=True,
                                        name="mycelia-dataset")
         self.worker.start()
+        _open.add(self)
 
     def read(self, count: int) -> Block | None:
         if self.process != os.getpid():
@@ -59,6 +73,7 @@ class _Prefetched(Stream):
     def close(self) -> None:
         if self.process != os.getpid():
             return
+        _open.discard(self)
         self.stopped.set()
         while not self.ready.empty():  # makes room for the block that the worker may be about to hand over
             self.ready.get_nowait()

@@ -160,6 +160,44 @@ def test_a_buffer_moves_rows_forward_by_its_size_at_most():
     assert sorted(row[0] for row in values(ragged)) == list(range(30))
 
 
+def stacked(rows, size, drop):
+    batches = [rows[i:i + size] for i in range(0, len(rows), size)]
+    return batches[:-1] if drop and batches and len(batches[-1]) < size else batches
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_chains_do_what_the_same_chain_does_to_a_list(seed):
+    rng = np.random.default_rng(seed)
+    rows = list(range(int(rng.integers(1, 200))))
+    data = numbers(len(rows))
+    history, batched = [f"{len(rows)} rows"], False
+    for _ in range(rng.integers(1, 7)):
+        n = int(rng.integers(1, 40))
+        step = rng.choice(["take", "skip", "repeat", "map", "filter", "concat", "shard", "batch"])
+        if step == "take":
+            data, rows = data.take(n), rows[:n]
+        elif step == "skip":
+            data, rows = data.skip(n), rows[n:]
+        elif step == "repeat":
+            n = n % 3 + 1
+            data, rows = data.repeat(n), rows * n
+        elif step == "shard":
+            n = n % 4 + 1
+            data, rows = data.shard(n, n - 1), rows[n - 1::n]
+        elif step == "concat":
+            data, rows = data + data.take(n), rows + rows[:n]
+        elif step == "batch" and not batched:
+            drop, batched = bool(n % 2), True
+            data, rows = data.batch(n, drop), stacked(rows, n, drop)
+        elif step == "map" and not batched:
+            data, rows = data.map(lambda x, n=n: x + n), [row + n for row in rows]
+        elif step == "filter" and not batched:
+            data, rows = data.filter(lambda x, n=n: x % (n + 1) > 0), [row for row in rows if row % (n + 1)]
+        history.append(f"{step} {n}")
+    assert values(data) == rows, history
+    assert data.get_dataset_size() == len(rows), history
+
+
 # -- errors ------------------------------------------------------------------------------------------------
 def fails(x):
     raise ZeroDivisionError("no luck")
