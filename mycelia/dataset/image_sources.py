@@ -57,7 +57,7 @@ class _LabelledImages(MappableDataset):
             images, labels = self.parts[0]
             return Block({"image": images[indices], "label": labels[indices]}, len(indices))
         first = self.parts[0][0]
-        image = np.empty((len(indices), *first.shape[1:]), first.dtype)
+        image = np.empty_like(first, shape=(len(indices), *first.shape[1:]))  # in the same memory order
         label = np.empty(len(indices), self.parts[0][1].dtype)
         start = 0
         for images, labels in self.parts:

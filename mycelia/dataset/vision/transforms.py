@@ -206,7 +206,7 @@ class RandomCrop(Operation):
                              f"{x.shape[2]}, unless pad_if_needed. Received: size={self.size}")
         tops = rng.integers(0, x.shape[1] - height + 1, size=len(x))
         lefts = rng.integers(0, x.shape[2] - width + 1, size=len(x))
-        result = np.empty((len(x), height, width, *x.shape[3:]), x.dtype)
+        result = _empty(x, height, width)
         for i, (top, left) in enumerate(zip(tops.tolist(), lefts.tolist())):
             result[i] = x[i, top:top + height, left:left + width]
         return result
@@ -225,7 +225,7 @@ class _RandomFlip(Operation):
             raise ValueError(f"{type(self).__name__}: must have an image [H, W, C] or [H, W]. Received: "
                              f"{describe(x[0])}")
         chosen = np.flatnonzero(rng.random(len(x)) < self.prob)
-        result = x.copy()
+        result = x.copy(order="K")
         result[chosen] = np.flip(x[chosen], self._axis)
         return result
 
@@ -331,12 +331,19 @@ def _image(operation: str, x: np.ndarray) -> None:
         raise ValueError(f"{operation}: must have an image [H, W, C] or [H, W]. Received: {describe(x[0])}")
 
 
+def _empty(x: np.ndarray, height: int, width: int) -> np.ndarray:
+    """Room for images of another size in the memory order of `x`: pixels or, as CIFAR-10 stores them, planes."""
+    if x.ndim == 4 and x.strides[3] > x.strides[2]:
+        return np.empty((len(x), x.shape[3], height, width), x.dtype).transpose(0, 2, 3, 1)
+    return np.empty((len(x), height, width, *x.shape[3:]), x.dtype)
+
+
 def _pad(x: np.ndarray, padding: tuple[int, int, int, int], fill_value: Any, mode: Border) -> np.ndarray:
     left, top, right, bottom = padding
     widths = [(0, 0), (top, bottom), (left, right)] + [(0, 0)] * (x.ndim - 3)
     if mode != Border.CONSTANT:
         return np.pad(x, widths, mode=mode.value)
-    result = np.empty((len(x), x.shape[1] + top + bottom, x.shape[2] + left + right, *x.shape[3:]), x.dtype)
+    result = _empty(x, x.shape[1] + top + bottom, x.shape[2] + left + right)
     result[...] = fill_value
     result[:, top:top + x.shape[1], left:left + x.shape[2]] = x
     return result
