@@ -1,0 +1,97 @@
+"""Cells around a network: with its loss, for evaluation, and for a whole training step."""
+from __future__ import annotations
+
+from typing import Any
+
+from mycelia.engine.grad import value_and_grad
+from mycelia.ir.dtypes import float32
+from mycelia.nn.cell import Cell
+from mycelia.tensor.tensor import Tensor
+
+
+class WithLossCell(Cell):
+    """A network followed by its loss: ``construct(data, label)`` gives ``loss_fn(backbone(data), label)``."""
+
+    def __init__(self, backbone: Cell, loss_fn: Any) -> None:
+        super().__init__(auto_prefix=False)
+        self._backbone = backbone
+        self._loss_fn = loss_fn
+
+    def construct(self, data: Any, label: Any) -> Any:
+        return self._loss_fn(self._backbone(data), label)
+
+    @property
+    def backbone_network(self) -> Cell:
+        return self._backbone
+
+
+class WithEvalCell(Cell):
+    """A network for evaluation: ``construct(data, label)`` gives ``(loss, outputs, label)``.
+
+    Args:
+        add_cast_fp32: whether outputs are cast to float32 before the loss.
+    """
+
+    def __init__(self, network: Cell, loss_fn: Any, add_cast_fp32: bool = False) -> None:
+        super().__init__(auto_prefix=False)
+        self._network = network
+        self._loss_fn = loss_fn
+        self.add_cast_fp32 = bool(add_cast_fp32)
+
+    def construct(self, data: Any, label: Any) -> tuple[Any, Any, Any]:
+        outputs = self._network(data)
+        if self.add_cast_fp32:
+            outputs, label = outputs.astype(float32), label.astype(float32) if label.dtype.is_float else label
+        return self._loss_fn(outputs, label), outputs, label
+
+
+class TrainOneStepCell(Cell):
+    """A whole training step: forward, gradients by the optimizer's parameters, update. Returns the loss.
+
+    Args:
+        network: takes the inputs and returns the loss.
+        optimizer: updates its parameters when called with their gradients.
+        sens: factor on the gradients.
+        return_grad: whether to return ``(loss, {parameter name: gradient})``.
+
+    Example:
+        >>> step = TrainOneStepCell(WithLossCell(net, CrossEntropyLoss()), Momentum(net.trainable_params(), 0.1, 0.9)).set_train()
+        >>> loss = step(images, labels)
+    """
+
+    def __init__(self, network: Cell, optimizer: Cell, sens: float | None = None, return_grad: bool = False) -> None:
+        super().__init__(auto_prefix=False)
+        if not isinstance(return_grad, bool):
+            raise TypeError(f"TrainOneStepCell: return_grad must be a bool. Received: return_grad={return_grad!r} (of type "
+                            f"{type(return_grad).__name__})")
+        if sens is not None and (isinstance(sens, bool) or not isinstance(sens, (int, float)) or sens <= 0):
+            raise ValueError(f"TrainOneStepCell: sens must be a positive number or None. Received: sens={sens!r}")
+        self.network = network
+        self.network.set_grad()
+        self.optimizer = optimizer
+        self.weights = optimizer.parameters
+        self.sens = 1.0 if sens is None else float(sens)
+        self.return_grad = return_grad
+
+    def construct(self, *inputs: Any) -> Any:
+        loss, gradients = value_and_grad(self.network, None, self.weights)(*inputs)
+        if self.sens != 1.0:
+            gradients = tuple(g * self.sens for g in gradients)
+        self.optimizer(gradients)
+        if self.return_grad:
+            return loss, {p.name: g for p, g in zip(self.weights, gradients)}
+        return loss
+
+
+class WithGradCell(Cell):
+    """The gradients of a network by its trainable parameters: ``construct(data, label)``."""
+
+    def __init__(self, network: Cell, loss_fn: Any = None, sens: float | None = None) -> None:
+        super().__init__(auto_prefix=False)
+        self.network = network if loss_fn is None else WithLossCell(network, loss_fn)
+        self.network.set_grad()
+        self.sens = 1.0 if sens is None else float(sens)
+
+    def construct(self, *inputs: Any) -> tuple[Tensor, ...]:
+        _, gradients = value_and_grad(self.network, None, self.network.trainable_params())(*inputs)
+        return gradients if self.sens == 1.0 else tuple(g * self.sens for g in gradients)
