@@ -1,0 +1,1 @@
+"""What the command line shows: operators, explanations, the state of the machine."""
