@@ -161,9 +161,39 @@ def _checked(op_name: str, x: Tensor, attrs: dict[str, Any]) -> tuple:
 
 
 def _reshape(engine: EagerEngine, inputs: Sequence[Tensor], attrs: dict[str, Any]) -> Tensor:
-    x = engine.contiguous(inputs[0])
+    x = inputs[0]
     shape = _checked("Reshape", x, attrs)
-    return _view_of(x, "Reshape", attrs, x._offset, dense_strides(shape), shape)
+    strides = reshaped_strides(x._shape, x._strides, shape)
+    if strides is None:
+        x = engine.contiguous(x)
+        strides = dense_strides(shape)
+    return _view_of(x, "Reshape", attrs, x._offset, strides, shape)
+
+
+def reshaped_strides(shape: Sequence[int], strides: Sequence[int], new: Sequence[int]) -> tuple[int, ...] | None:
+    """Strides that show memory of one shape as another, or None where only a copy can."""
+    if 0 in shape:
+        return dense_strides(new)
+    runs: list[list[int]] = []  # [elements, step] of axes that together are one evenly spaced run
+    for extent, stride in zip(shape, strides):
+        if extent == 1:
+            continue
+        if runs and runs[-1][1] == extent * stride:
+            runs[-1] = [runs[-1][0] * extent, stride]
+        else:
+            runs.append([extent, stride])
+    result, left, step = [], 1, 1
+    for extent in reversed(new):
+        if extent == 1:
+            result.append(step)
+            continue
+        if left == 1:
+            left, step = runs.pop()
+        if left % extent:
+            return None
+        result.append(step)
+        left, step = left // extent, step * extent
+    return tuple(reversed(result))
 
 
 def _transpose(engine: EagerEngine, inputs: Sequence[Tensor], attrs: dict[str, Any]) -> Tensor:
