@@ -83,7 +83,7 @@ _BN_SHAPES = ((4, 3), (2, 3, 4, 5), (3, 17, 2, 2), (2, 2, 7))
 def _bn_samples() -> Iterator[Sample]:
     for dtype in dtypes.FLOATS:
         for shape in _BN_SHAPES if dtype not in HALVES else _BN_SHAPES[:2]:
-            for scale in {dtype, wide(dtype)}:
+            for scale in dict.fromkeys((dtype, wide(dtype))):
                 c = (shape[1],)
                 yield Sample((values(shape, dtype), values(c, scale, 0.5, 2.0, "g"), values(c, scale, key="b")),
                              {"epsilon": 1e-3}, tolerance=8.0)
@@ -231,7 +231,7 @@ def _ln_grad(dy, x, gamma, mean, rstd, *, begin_axis):
 def _ln_samples() -> Iterator[Sample]:
     for dtype in dtypes.FLOATS:
         for shape, begin in (((3, 5), 1), ((2, 3, 17), 2), ((2, 3, 4), 1), ((0, 4), 1), ((7,), 0)):
-            for scale in {dtype, wide(dtype)}:
+            for scale in dict.fromkeys((dtype, wide(dtype))):
                 yield Sample((values(shape, dtype), values(shape[begin:], scale, 0.5, 2.0, "g"), values(shape[begin:], scale, key="b")),
                              {"begin_axis": begin, "epsilon": 1e-3}, tolerance=8.0)
 

@@ -15,7 +15,8 @@ from mycelia.ir.types import Dim, Sym
 from mycelia.ops import inplace
 from mycelia.ops.batching import reshape
 from mycelia.ops.constants import constant, scalar
-from mycelia.ops.indexing import Gather, NonZero, ScatterUpdate
+from mycelia.ops.function.shaping import rows_of_nonzero
+from mycelia.ops.indexing import Gather, ScatterUpdate
 from mycelia.ops.inference import broadcast_shapes
 from mycelia.ops.movement import BroadcastTo, Reshape, StridedSlice, Transpose, slice_extent
 from mycelia.ops.promotion import as_tensor, cast
@@ -148,9 +149,9 @@ def _advanced(x: Tensor, items: list[Any]) -> tuple[Tensor, list[int], list[Tens
     for item in items:
         if isinstance(item, Tensor) and item.dtype is bool_:
             if item.ndim == 0:
-                pick(_rows(reshape(item, 1))[:, 0], None)
+                pick(rows_of_nonzero(reshape(item, 1))[:, 0], None)
             else:
-                rows = _rows(item)
+                rows = rows_of_nonzero(item)
                 for i in range(item.ndim):
                     pick(rows[:, i], slice(None))
         elif isinstance(item, Tensor):
@@ -160,13 +161,6 @@ def _advanced(x: Tensor, items: list[Any]) -> tuple[Tensor, list[int], list[Tens
         else:
             shown.append(item)
     return _basic(x, shown), axes, indices
-
-
-def _rows(mask: Tensor) -> Tensor:
-    """Where a mask holds, one row of indices each: worked out on the spot where the mask has elements, else in the graph."""
-    if mask._storage is None:
-        return NonZero(mask)
-    return constant(np.argwhere(mask.asnumpy()).astype(np.int64))
 
 
 def _merged(x: Tensor, axes: list[int], indices: list[Tensor]) -> tuple[Tensor, Tensor, int]:

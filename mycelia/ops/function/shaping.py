@@ -440,9 +440,17 @@ def one_hot(indices: Any, depth: int, on_value: Any = 1, off_value: Any = 0, axi
     return hot if axis in (-1, x.ndim) else moveaxis(hot, -1, axis)
 
 
+def rows_of_nonzero(x: Tensor) -> Tensor:
+    """One row of indices (int64) for each element that is not 0: worked out on the spot where the tensor has elements, else in the
+    graph, with an extent that is known only when it runs."""
+    if x._storage is None:
+        return indexing.NonZero(x)
+    return constant(np.argwhere(x.asnumpy()).astype(np.int64))
+
+
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not 0, one row each; a tensor for each axis if ``as_tuple``."""
-    found = indexing.NonZero(as_tensor("nonzero", input))
+    found = rows_of_nonzero(as_tensor("nonzero", input))
     return tuple(found[:, i] for i in range(input.ndim)) if as_tuple else found
 
 
