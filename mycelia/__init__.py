@@ -40,7 +40,7 @@ _LAZY = {
     "set_seed": "common.seed", "get_seed": "common.seed",
     "save_checkpoint": "train.serialization", "load_checkpoint": "train.serialization",
     "load_param_into_net": "train.serialization",
-    "Model": "train", "runtime": "common.runtime_settings", "device_context": "common.device_context",
+    "Model": "train", "device_context": "common.device_context",
     "dtype": "common.dtype", "context": "common.context",
 }
 _SUBMODULES = frozenset(["nn", "mint", "train", "dataset", "common", "runtime", "engine", "benchmarks"])

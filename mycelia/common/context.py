@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mycelia.engine import mode as _mode
+from mycelia.tensor.device import set_default_device
 
 GRAPH_MODE = _mode.GRAPH_MODE
 PYNATIVE_MODE = _mode.PYNATIVE_MODE
@@ -130,7 +131,7 @@ _KEYS: dict[str, _Key] = {
 }
 
 _values: dict[str, Any] = {key: spec.default for key, spec in _KEYS.items()}
-_locked: dict[str, str] = {}          # key -> who fixed it, e.g. "--mode=GRAPH"
+_locked: dict[str, str] = {}          # key -> who fixed it, e.g. "--mode GRAPH"
 _told: set[str] = set()
 _listeners: dict[str, list[Callable[[Any], None]]] = {}
 
@@ -244,6 +245,7 @@ def _set_threads(count: int) -> None:
 
 
 on_change("runtime_num_threads", _set_threads)
+on_change("device_target", set_default_device)
 
 
 def __getattr__(name: str) -> Any:

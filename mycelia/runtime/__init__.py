@@ -1,6 +1,8 @@
 """The native runtime: plan walker, thread pool, memory pool, linker, object cache, and the devices ``CPU`` and ``hostile``."""
 from __future__ import annotations
 
+from typing import Any
+
 from mycelia.tensor.device import Device, register_device
 
 
@@ -18,3 +20,12 @@ def _hostile() -> Device:
 
 register_device("CPU", _cpu)
 register_device("hostile", _hostile)
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    settings = import_module("mycelia.runtime.settings")
+    if name in settings.__all__:
+        return getattr(settings, name)
+    raise AttributeError(f"module 'mycelia.runtime' has no attribute {name!r}")

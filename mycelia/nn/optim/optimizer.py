@@ -122,9 +122,9 @@ class Optimizer(Cell):
         return rate if isinstance(rate, LearningRateSchedule) else TabledLearningRate(rate, name)
 
     def _adopt_groups(self, groups: list[dict], default_rate: Any, default_decay: Any) -> None:
-        members: list[tuple[Parameter, Any, Any, bool]] = []
+        members: list[tuple[Parameter, tuple[str, Any], Any, bool]] = []
         order: list[Parameter] | None = None
-        for group in groups:
+        for index, group in enumerate(groups):
             unknown = [key for key in group if key not in _GROUP_KEYS]
             if unknown:
                 raise KeyError(f"{self.cls_name}: a parameter group may have the keys {', '.join(_GROUP_KEYS)}. Received: {unknown}")
@@ -134,7 +134,7 @@ class Optimizer(Cell):
             if not group.get("params"):
                 raise ValueError(f"{self.cls_name}: a parameter group needs 'params', a list of Parameters. Received: keys {list(group)}")
             self.is_group_lr |= "lr" in group
-            rate = self._rate(group["lr"]) if "lr" in group else default_rate
+            rate = (f"learning_rate_group_{index}", self._rate(group["lr"])) if "lr" in group else ("learning_rate", default_rate)
             decay = self._decay(group["weight_decay"]) if "weight_decay" in group else default_decay
             members += [(p, rate, decay, bool(group.get("grad_centralization", False))) for p in group["params"]]
         if order is not None:
@@ -144,7 +144,7 @@ class Optimizer(Cell):
             members = [by_id[id(p)] for p in order]
         parameters = [m[0] for m in members]
         if self.is_group_lr:
-            self.dynamic_lr = any(not isinstance(m[1], float) for m in members)
+            self.dynamic_lr = any(not isinstance(m[1][1], float) for m in members)
             self.learning_rate = self._group_rates(members)
         else:
             self.learning_rate = self._rate_holder(default_rate, "learning_rate")
@@ -154,18 +154,14 @@ class Optimizer(Cell):
         self.exec_weight_decay = any(self.decay_flags)
         self.grad_centralization_flags = tuple(m[3] for m in members)
 
-    def _group_rates(self, members: list[tuple[Parameter, Any, Any, bool]]) -> Any:
+    def _group_rates(self, members: list[tuple[Parameter, tuple[str, Any], Any, bool]]) -> Any:
         """One rate for each parameter; parameters of a group share theirs."""
-        shared: dict[int, Any] = {}
-        rates = []
-        for _, rate, _, _ in members:
-            if id(rate) not in shared:
-                name = f"learning_rate_group_{len(shared)}"
-                if self.dynamic_lr and isinstance(rate, float):
-                    shared[id(rate)] = TabledLearningRate([rate, rate], name)
-                else:
-                    shared[id(rate)] = self._rate_holder(rate, name)
-            rates.append(shared[id(rate)])
+        shared: dict[str, Any] = {}
+        for _, (name, rate), _, _ in members:
+            if name not in shared:
+                constant = self.dynamic_lr and isinstance(rate, float)
+                shared[name] = TabledLearningRate([rate, rate], name) if constant else self._rate_holder(rate, name)
+        rates = [shared[m[1][0]] for m in members]
         return CellList(rates, auto_prefix=False) if self.dynamic_lr else ParameterTuple(rates)
 
     def _refuse_twins(self) -> None:

@@ -56,6 +56,5 @@ class SGD(Optimizer):
         # stat is 1 at the first step, where v is g, and 0 after it
         v = accum * momentum + g * (1.0 - self.dampening * (1.0 - stat)) if self.dampening else accum * momentum + g
         write(accum, v)
-        if self.dampening:
-            write(stat, stat * 0.0)
+        write(stat, stat * 0.0)
         return g + v * momentum if self.nesterov else v
