@@ -1,6 +1,7 @@
 """A buddy allocator over regions of addresses: blocks of a power of two, split on demand, merged when both halves are free."""
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterator
 
 
@@ -9,6 +10,9 @@ class Buddy:
 
     Args:
         unit: bytes of the smallest block, a power of two.
+
+    Attributes:
+        region_bytes, free_bytes: in all regions, and of these not in use.
 
     Example:
         >>> buddy = Buddy(unit=4)
@@ -22,6 +26,8 @@ class Buddy:
         self._free: list[set[int]] = []  # by order: addresses of free blocks of unit << order bytes
         self._blocks: dict[int, int] = {}  # address -> order of the blocks in use
         self._regions: dict[int, int] = {}  # address -> order of the whole region
+        self._starts: list[int] = []  # sorted addresses of the regions
+        self.free_bytes = self.region_bytes = 0
 
     def order(self, nbytes: int) -> int:
         """Of the smallest block that holds so many bytes."""
@@ -39,6 +45,9 @@ class Buddy:
         while len(self._free) <= order:
             self._free.append(set())
         self._free[order].add(address)
+        bisect.insort(self._starts, address)
+        self.free_bytes += nbytes
+        self.region_bytes += nbytes
 
     def remove_free_region(self) -> tuple[int, int] | None:
         """Takes out a region that is wholly free and returns (address, nbytes); None when there is none."""
@@ -46,6 +55,9 @@ class Buddy:
             if address in self._free[order]:
                 self._free[order].remove(address)
                 del self._regions[address]
+                self._starts.remove(address)
+                self.free_bytes -= self.unit << order
+                self.region_bytes -= self.unit << order
                 return address, self.unit << order
         return None
 
@@ -60,6 +72,7 @@ class Buddy:
                     order -= 1
                     self._free[order].add(address + (self.unit << order))
                 self._blocks[address] = wanted
+                self.free_bytes -= self.unit << wanted
                 return address
         return None
 
@@ -71,7 +84,8 @@ class Buddy:
         """
         order = self._blocks.pop(address)
         nbytes = self.unit << order
-        region = max(r for r in self._regions if r <= address)
+        self.free_bytes += nbytes
+        region = self._starts[bisect.bisect_right(self._starts, address) - 1]
         while order < self._regions[region]:
             buddy = region + ((address - region) ^ (self.unit << order))
             if buddy not in self._free[order]:
@@ -82,16 +96,8 @@ class Buddy:
         return nbytes
 
     @property
-    def free_bytes(self) -> int:
-        return sum(len(blocks) * (self.unit << order) for order, blocks in enumerate(self._free))
-
-    @property
     def largest_free(self) -> int:
         return max((self.unit << order for order, blocks in enumerate(self._free) if blocks), default=0)
-
-    @property
-    def region_bytes(self) -> int:
-        return sum(self.unit << order for order in self._regions.values())
 
     def blocks(self) -> Iterator[tuple[int, int, bool]]:
         """(address, bytes, in use) of all blocks by address."""

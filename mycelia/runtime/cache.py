@@ -10,9 +10,10 @@ import hashlib
 import os
 import stat
 import tempfile
-import threading
 import warnings
 from pathlib import Path
+
+from mycelia.runtime.fork import ForkLock
 
 LIMIT = 1 << 30  # bytes
 _MAGIC = b"MYCOBJ1\n"
@@ -56,7 +57,7 @@ class ObjectCache:
         self.folder, self.limit = folder, limit
         self._objects = folder / "objects" if folder else None
         self._usable: bool | None = None if folder else False
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
         self._written = 0
         self._measured = False
 

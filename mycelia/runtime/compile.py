@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import platform
 import re
-import threading
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from functools import lru_cache
@@ -26,6 +25,7 @@ from mycelia.runtime import image as linker
 from mycelia.runtime import workers
 from mycelia.runtime.cache import ObjectCache
 from mycelia.runtime.elf import undefined_symbols
+from mycelia.runtime.fork import ForkLock
 from mycelia.runtime.image import Image
 
 __all__ = ["compile_all", "compile_module", "emit", "undefined_symbols", "prestart", "object_cache", "statistics", "Statistics"]
@@ -43,7 +43,7 @@ class Statistics:
 
 statistics = Statistics()
 _addresses: dict[tuple[str, str], dict[str, int]] = {}
-_lock = threading.Lock()
+_lock = ForkLock()
 _cache: ObjectCache | None = None
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.runtime.memory import MemoryPool, limit_from_environment
-from mycelia.tensor.device import Device, Stream
+from mycelia.runtime.memory import REGION, MemoryPool, limit_from_environment
+from mycelia.tensor.device import Device, Home, Stream
 
 
 @lru_cache(1)
@@ -18,24 +18,37 @@ def cpu_memory() -> MemoryPool:
     return MemoryPool(limit_from_environment())
 
 
+class _Huge:
+    """The home of a block so large that the pool wants to hear when it is free."""
+
+    def __init__(self, pool: MemoryPool, nbytes: int) -> None:
+        self.pool, self.nbytes = pool, nbytes
+
+    def pop(self) -> int:
+        return self.pool.temporary.home(self.nbytes).pop()
+
+    def append(self, address: int) -> None:
+        self.pool.free(address, self.nbytes)
+
+
 class CpuDevice(Device):
     """This machine's processor."""
 
     name = kernels = "CPU"
     host_addressable = True
-    recycles = True
 
     def __init__(self) -> None:
-        pool = cpu_memory()
-        self.bins = pool.temporary.bins
-        self.allocate = pool.allocate  # type: ignore[method-assign]
-        self.free = pool.free  # type: ignore[method-assign]
+        self.pool = cpu_memory()
+        self.bins = self.pool.temporary.bins
+
+    def home(self, nbytes: int) -> Home:
+        return self.pool.temporary.home(nbytes) if nbytes <= REGION else _Huge(self.pool, nbytes)
 
     def allocate(self, nbytes: int) -> int:
-        return cpu_memory().allocate(nbytes)
+        return self.pool.allocate(nbytes)
 
     def free(self, address: int, nbytes: int) -> None:
-        cpu_memory().free(address, nbytes)
+        self.pool.free(address, nbytes)
 
     def copy_in(self, address: int, data: np.ndarray) -> None:
         ctypes.memmove(address, data.__array_interface__["data"][0], data.nbytes)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import bisect
 import ctypes
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,7 +21,8 @@ import numpy as np
 
 from mycelia.runtime import pages
 from mycelia.runtime.cpu import cpu_memory
-from mycelia.tensor.device import Device, Event, Stream
+from mycelia.runtime.fork import ForkLock
+from mycelia.tensor.device import BINNED, Device, Event, Stream
 
 POISON = 0xDB
 GUARD = 64  # bytes before and after each allocation
@@ -72,13 +72,22 @@ class HostileEvent(Event):
         return self.device.carried_out >= self._ticket  # type: ignore[attr-defined]
 
 
+class _Grave:
+    """A home that gives nothing back: no address is used twice."""
+
+    def __init__(self, dropped: list[int]) -> None:
+        self.append = dropped.append
+
+    def pop(self) -> int:
+        raise IndexError
+
+
 class HostileDevice(Device):
     """See the module."""
 
     name = "hostile"
     kernels = "CPU"
     host_addressable = False
-    recycles = False
 
     def __init__(self) -> None:
         self._base = self._next = pages.map_pages(RANGE, pages.INACCESSIBLE)
@@ -86,7 +95,8 @@ class HostileDevice(Device):
         self._starts: list[int] = []  # sorted addresses of live allocations
         self._queue: list[Callable[[], None]] = []
         self._dropped: list[int] = []  # freed by finalisers, maybe in the midst of our own work
-        self._lock = threading.RLock()
+        self.bins = (_Grave(self._dropped),) * (BINNED // 64 + 1)
+        self._lock = ForkLock(reentrant=True)
         self.queued = self.carried_out = 0
 
     # -- memory --------------------------------------------------------------------------------------------

@@ -16,10 +16,12 @@ SHORT_CHUNKS = 64
 
 
 def load(plan: Plan, *, explain: Callable[[PlanError], BaseException] | None = None) -> Executable:
-    """Makes a plan executable. Its slots are the plan's inputs, then its outputs; the arena is the executable's own.
+    """Makes a plan executable. Its slots are the plan's inputs, then its outputs; the arena is the
+    executable's own.
 
     Args:
-        explain: what to raise for a kernel that fails; `PlanError.node` is an index into ``plan.instructions``.
+        explain: what to raise for a kernel that fails; `PlanError.node` is an index into
+        ``plan.instructions``.
 
     Raises:
         SymbolError, RuntimeError: a kernel cannot be compiled or linked (see `mycelia.runtime.compile`).

@@ -4,28 +4,29 @@ Memory comes from the system in large regions and is kept and reused, since fres
 carved from slabs and go back to the list of their class: `bins` for the smallest, which `mycelia.tensor.storage` uses without a call.
 Two areas keep long-lived and short-lived blocks apart. ``MS_MEMORY_POOL_SIZE`` (bytes, or ``"512MB"``, ``"32GB"``) bounds the whole.
 
-A block may be freed anywhere, also by the garbage collector while this thread is inside the pool: the small ones go to a list in one atomic
-step, the large ones wait in a queue when the pool is busy.
+A block may be freed anywhere, also by the garbage collector while this thread is inside the pool: it goes to a list in one atomic step.
+Large blocks stay on such lists, ready for the next request of their size, until one of another size finds no room; then they are merged.
 """
 from __future__ import annotations
 
 import gc
 import os
 import re
-import threading
-from collections import deque
 from dataclasses import dataclass
 
 from mycelia.runtime import pages
 from mycelia.runtime.buddy import Buddy
+from mycelia.runtime.fork import ForkLock
+from mycelia.tensor.device import BINNED
 
 ALIGNMENT = 64
-SLAB = 2 << 20  # bytes from which the small classes carve, and unit of the large blocks
+SLAB_BITS = 21
+SLAB = 1 << SLAB_BITS  # bytes from which the small classes carve, and unit of the large blocks
 SMALL = 1 << 20  # largest small block
 CARVE = 64 << 10
 REGION = 64 << 20  # what a growing pool asks of the system
-KEEP = 256 << 20  # bytes of wholly free regions that are kept
-_BINS = 65  # bins of 64 * i bytes
+KEEP = 256 << 20  # free bytes that are kept beyond what was lately in use
+WINDOW = 64  # allocations, not counting those that an idle block of their size serves
 
 
 class OutOfMemory(MemoryError):
@@ -41,7 +42,6 @@ class MemoryStatistics:
         reserved: taken from the system.
         peak_allocated: the highest ``allocated``, sampled when the pool grows and at each large allocation.
         peak_reserved: the highest ``reserved``.
-        internal_fragmentation: share of the large blocks in use that nobody asked for: rounding.
         external_fragmentation: share of the free large memory outside the largest free block.
     """
 
@@ -49,7 +49,6 @@ class MemoryStatistics:
     reserved: int
     peak_allocated: int
     peak_reserved: int
-    internal_fragmentation: float
     external_fragmentation: float
     limit: int | None
 
@@ -81,28 +80,33 @@ class _Area:
     def __init__(self, pool: MemoryPool) -> None:
         self.pool = pool
         self.buddy = Buddy(SLAB)
-        self.requested: dict[int, int] = {}
-        # Bins are shared by what rounds to the same multiple of 64 up to 4 KB; beyond, one list for each class.
-        self.bins: list[list[int]] = [[] for _ in range(_BINS)]
-        self.classes = [s for s in _class_sizes() if s > 64 * (_BINS - 1)]
+        self.idle: list[list[int]] = [[] for _ in range(48)]  # by order: freed large blocks, not yet merged
+        # A bin for each multiple of 64 up to `BINNED`; beyond, a list for each class.
+        self.bins: list[list[int]] = [[] for _ in range(BINNED // 64 + 1)]
+        self.classes = [s for s in _class_sizes() if s > BINNED]
         self.lists: dict[int, list[int]] = {s: [] for s in self.classes}
         self.carved = 0  # bytes in blocks of the small classes, free or not
         self.slab = self.slab_left = 0
 
     def class_of(self, nbytes: int) -> tuple[int, list[int]]:
-        if nbytes <= 64 * (_BINS - 1):
-            index = (nbytes + 63) >> 6 or 1
-            # Storage looks bins up by (nbytes + 63) >> 6, so bin 0 serves empty tensors
-            return 64 * index, self.bins[(nbytes + 63) >> 6]
+        if nbytes <= BINNED:
+            index = (nbytes + 63) >> 6
+            return 64 * (index or 1), self.bins[index]  # bin 0 serves empty tensors
         shift = (nbytes - 1).bit_length() - 3
         size = ((nbytes - 1 >> shift) + 1) << shift
         return size, self.lists[size]
 
+    def home(self, nbytes: int) -> list[int]:
+        """The list that free blocks of that size are on."""
+        return self.class_of(nbytes)[1] if nbytes <= SMALL else self.idle[(nbytes - 1 >> SLAB_BITS).bit_length()]
+
     def allocate_small(self, nbytes: int) -> int:
         size, free = self.class_of(nbytes)
-        if not free:
-            self.carve(size, free)
-        return free.pop()
+        while True:
+            try:
+                return free.pop()
+            except IndexError:  # never was any, or another thread took it
+                self.carve(size, free)
 
     def carve(self, size: int, free: list[int]) -> None:
         """Adds blocks of a class, as many as fill 64 KB, so that a class that is seldom used touches few pages."""
@@ -132,11 +136,11 @@ class MemoryPool:
 
     def __init__(self, limit: int | None = None) -> None:
         self.limit = limit
-        self._lock = threading.Lock()
-        self._pending: deque[tuple[_Area, int]] = deque()
+        self._lock = ForkLock(hold=True)
         self.temporary, self.persistent = _Area(self), _Area(self)
         self._slabs = 0
         self._peak_allocated = self._peak_reserved = 0
+        self._peaks, self._window = (0, 0), 0
 
     # -- allocation ----------------------------------------------------------------------------------------
     def allocate(self, nbytes: int, persistent: bool = False) -> int:
@@ -146,12 +150,12 @@ class MemoryPool:
             OutOfMemory: beyond the limit, or the system has no more.
         """
         area = self.persistent if persistent else self.temporary
-        if nbytes <= SMALL:
-            free = area.class_of(nbytes)[1]
-            try:
-                return free.pop()
-            except IndexError:
-                pass
+        try:
+            return area.home(nbytes).pop()
+        except IndexError:
+            return self._allocate_or_collect(area, nbytes)
+
+    def _allocate_or_collect(self, area: _Area, nbytes: int) -> int:
         try:
             return self._allocate(area, nbytes)
         except OutOfMemory:
@@ -161,28 +165,26 @@ class MemoryPool:
 
     def _allocate(self, area: _Area, nbytes: int) -> int:
         with self._lock:
-            self._settle()
             if nbytes <= SMALL:
                 address = area.allocate_small(nbytes)
             else:
                 found = area.buddy.allocate(nbytes)
                 if found is None:
+                    self._settle()
+                    found = area.buddy.allocate(nbytes)
+                if found is None:
                     self._grow(area.buddy, nbytes)
                     found = area.buddy.allocate(nbytes)
                     assert found is not None
                 address = found
-                area.requested[address] = nbytes
-            self._peak_allocated = max(self._peak_allocated, self._allocated())
+            self._note_use()
             return address
 
     def free(self, address: int, nbytes: int, persistent: bool = False) -> None:
         """Gives a block back. Safe from a finaliser at any moment."""
         area = self.persistent if persistent else self.temporary
-        if nbytes <= SMALL:
-            area.class_of(nbytes)[1].append(address)
-            return
-        self._pending.append((area, address))
-        if self._lock.acquire(blocking=False):
+        area.home(nbytes).append(address)
+        if nbytes > REGION and self._lock.acquire(blocking=False):
             try:
                 self._settle()
             finally:
@@ -196,14 +198,28 @@ class MemoryPool:
 
     # -- inside the lock -----------------------------------------------------------------------------------
     def _settle(self) -> None:
-        released = False
-        while self._pending:
-            area, address = self._pending.popleft()
-            area.buddy.free(address)
-            del area.requested[address]
-            released = True
-        if released and self._free_large() > KEEP + REGION:
-            self._release(KEEP)
+        """Merges idle blocks, and returns regions to the system when much is free."""
+        for area in (self.temporary, self.persistent):
+            for addresses in area.idle:
+                while addresses:
+                    try:
+                        address = addresses.pop()
+                    except IndexError:  # another thread took it
+                        break
+                    area.buddy.free(address)
+        spare = KEEP + max(self._peaks)
+        if self._free_large() > spare:
+            self._release(spare)
+
+    def _note_use(self) -> None:
+        """Keeps the peaks: of all time, and of the last two windows of large allocations, which tell how much will be needed again."""
+        large = self._allocated_large()
+        self._window += 1
+        if self._window > WINDOW:
+            self._window, self._peaks = 0, (self._peaks[1], 0)
+        self._peaks = (self._peaks[0], max(self._peaks[1], large))
+        if large + self.temporary.carved + self.persistent.carved > self._peak_allocated:
+            self._peak_allocated = max(self._peak_allocated, self._allocated())
 
     def _free_large(self) -> int:
         return self.temporary.buddy.free_bytes + self.persistent.buddy.free_bytes
@@ -252,8 +268,11 @@ class MemoryPool:
 
     # -- figures -------------------------------------------------------------------------------------------
     def _allocated(self) -> int:
-        large = sum(a.buddy.region_bytes - a.buddy.free_bytes for a in (self.temporary, self.persistent))
-        return large + self.temporary.small_in_use() + self.persistent.small_in_use()
+        return self._allocated_large() + self.temporary.small_in_use() + self.persistent.small_in_use()
+
+    def _allocated_large(self) -> int:
+        one, two = self.temporary.buddy, self.persistent.buddy
+        return one.region_bytes - one.free_bytes + two.region_bytes - two.free_bytes
 
     def _reserved(self) -> int:
         return self._slabs + self.temporary.buddy.region_bytes + self.persistent.buddy.region_bytes
@@ -262,14 +281,12 @@ class MemoryPool:
         with self._lock:
             self._settle()
             areas = (self.temporary, self.persistent)
-            used = sum(a.buddy.region_bytes - a.buddy.free_bytes for a in areas)
-            asked = sum(sum(a.requested.values()) for a in areas)
             free = self._free_large()
             largest = max(a.buddy.largest_free for a in areas)
             allocated = self._allocated()
             self._peak_allocated = max(self._peak_allocated, allocated)
             return MemoryStatistics(allocated, self._reserved(), self._peak_allocated, self._peak_reserved,
-                                    1 - asked / used if used else 0.0, 1 - largest / free if free else 0.0, self.limit)
+                                    1 - largest / free if free else 0.0, self.limit)
 
     def reset_peak(self) -> None:
         with self._lock:

@@ -8,7 +8,6 @@ number. Workers start with the first plan that has work to share, and never surv
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Callable
 from functools import lru_cache
@@ -16,9 +15,10 @@ from functools import lru_cache
 import numpy as np
 
 from mycelia.runtime import pages
+from mycelia.runtime.fork import ForkLock, after_fork_in_child
 from mycelia.runtime.native import plan, pool
 
-_lock = threading.Lock()
+_lock = ForkLock()
 _pool_address = 0
 _runtime_block: np.ndarray | None = None
 
@@ -48,7 +48,7 @@ def runtime_block() -> np.ndarray:
             if _runtime_block is None:
                 _pool_address = pages.map_pages(pool.BYTES)
                 if not pages.advise(_pool_address, pool.BYTES, pages.WIPE_ON_FORK):
-                    os.register_at_fork(after_in_child=_wipe)
+                    after_fork_in_child(_wipe)
                 block = np.zeros(len(plan.RUNTIME), np.int64)
                 block[plan.RUNTIME.index("pool")] = _pool_address
                 block[plan.RUNTIME.index("threads")] = default_num_threads()

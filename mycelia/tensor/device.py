@@ -13,7 +13,7 @@ import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -57,6 +57,25 @@ class Event:
             self.device.synchronize()
 
 
+BINNED = 16384  # bytes up to which a device has bins
+
+
+class Home(Protocol):
+    """Free blocks of one size. A list will do."""
+
+    def pop(self) -> int:
+        """The address of a free block.
+
+        Raises:
+            IndexError: none is at hand; `Device.allocate` gets one.
+        """
+        ...
+
+    def append(self, address: int) -> None:
+        """Takes a block back. Called by finalisers, so at any moment."""
+        ...
+
+
 class Device(ABC):
     """A place where tensors live and plans run.
 
@@ -64,15 +83,17 @@ class Device(ABC):
         name: e.g. ``"CPU"``.
         kernels: name under which its kernels are registered; devices may share them.
         host_addressable: whether the host may read and write its addresses.
-        bins: free blocks for `Storage` to take and give back without a call: entry i holds addresses of blocks of 64 * i bytes. A device
-            that wants to see each allocation has empty tuples there, and ``recycles`` is False.
+        bins: free memory that `mycelia.tensor.storage` takes and gives back without a call: entry i is the `Home` of blocks of 64 * i bytes.
     """
 
     name: str
     kernels: str
     host_addressable: bool
-    recycles = False
-    bins: Sequence[list[int]] = tuple([] for _ in range(65))
+    bins: Sequence[Home]
+
+    def home(self, nbytes: int) -> Home:
+        """Where blocks of that size are taken from and given back to."""
+        return self.bins[0]
 
     @abstractmethod
     def allocate(self, nbytes: int) -> int:

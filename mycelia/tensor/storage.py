@@ -7,15 +7,16 @@
 """
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from mycelia.tensor.device import Device, default_device, device
+from mycelia.tensor.device import BINNED, Device, default_device, device
 
 ALIAS_ALIGNMENT = 16  # bytes: what NumPy's own arrays have; kernels ask for no more than the element's
-_RECYCLED = 4096  # up to here a device's bins are used
+NOWHERE: deque[int] = deque(maxlen=0)  # where addresses go that are not the device's to reuse
 
 
 class Storage:
@@ -31,7 +32,7 @@ class Storage:
         version: counts writes; whoever saved values compares it.
     """
 
-    __slots__ = ("device", "address", "nbytes", "owner", "version", "__weakref__")
+    __slots__ = ("device", "address", "nbytes", "owner", "version", "_home", "__weakref__")
 
     device: Device
     owner: Any
@@ -41,27 +42,23 @@ class Storage:
         self.nbytes = nbytes
         self.owner = None
         self.version = 0
-        if nbytes <= _RECYCLED:
-            free = device.bins[(nbytes + 63) >> 6]
-            if free:
-                self.address = free.pop()
-                return
-        self.address = 0  # what __del__ finds if there is no memory
-        self.address = device.allocate(nbytes)
+        self._home = home = device.bins[(nbytes + 63) >> 6] if nbytes <= BINNED else device.home(nbytes)
+        try:
+            self.address = home.pop()
+        except IndexError:
+            self._home = NOWHERE  # what __del__ finds if there is no memory
+            self.address = device.allocate(nbytes)
+            self._home = home
 
     def __del__(self) -> None:
-        if self.owner is None:
-            device = self.device
-            if self.nbytes <= _RECYCLED and device.recycles:
-                device.bins[(self.nbytes + 63) >> 6].append(self.address)
-            elif self.address:
-                device.free(self.address, self.nbytes)
+        self._home.append(self.address)
 
     @staticmethod
     def alias(device: Device, address: int, nbytes: int, owner: Any) -> Storage:
         """Memory that belongs to ``owner`` (not None), which lives as long as the storage."""
         self = object.__new__(Storage)
         self.device, self.address, self.nbytes, self.owner, self.version = device, address, nbytes, owner, 0
+        self._home = NOWHERE
         return self
 
     @staticmethod
