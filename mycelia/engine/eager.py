@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import mycelia.runtime  # noqa: F401  (makes the devices known)
 from mycelia.ir.graph import Graph
 from mycelia.ir.operator import Operator
 from mycelia.ops import composite, dispatch
 from mycelia.ops.inplace import apply_chain
-from mycelia.tensor.device import Device, register_device
 from mycelia.tensor.storage import Storage
 from mycelia.tensor.tensor import Tensor, View, dense_strides, new_token
 from mycelia.trace.tracer import Trace, TracedTensor
@@ -236,22 +236,8 @@ _SPECIAL: dict[str, Callable[[EagerEngine, Sequence[Tensor], dict[str, Any]], An
 ENGINE = EagerEngine()
 
 
-def _cpu() -> Device:
-    from mycelia.runtime.cpu import CpuDevice
-
-    return CpuDevice()
-
-
-def _hostile() -> Device:
-    from mycelia.runtime.hostile import HostileDevice
-
-    return HostileDevice()
-
-
 def install() -> None:
-    """Makes the eager engine the base of every thread's stack of interpreters, and makes the devices known."""
-    register_device("CPU", _cpu)
-    register_device("hostile", _hostile)
+    """Makes the eager engine the base of every thread's stack of interpreters, and the runner of composites."""
     dispatch.set_base(ENGINE)
     composite.set_composite_runner(ENGINE.run_composite)
 

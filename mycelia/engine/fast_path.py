@@ -11,8 +11,8 @@ On a thread whose only interpreter is a gradient tape over the eager engine, an 
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ OPERATORS = {"Add": ("__add__", "fadd"), "Sub": ("__sub__", "fsub"), "Mul": ("__
 # Words of the state block that the native functions read. Offsets are those of CPython's slots in the objects.
 STATE = ("tensor_type", "float32", "none", "cpu", "storage_type", "zero", "depth", "tape_thread", "tape_records", "next_token",
          "t_storage", "t_offset", "t_strides", "t_shape", "t_dtype", "t_token", "t_view",
-         "s_device", "s_address", "s_nbytes", "s_owner", "s_version",
+         "s_device", "s_address", "s_nbytes", "s_owner", "s_version", "s_home",
          *(f"{kind}_{name}" for name in OPERATORS for kind in ("op", "slow")),
          *(f"bin{i}" for i in range(MAX_ELEMENTS * 4 // 64 + 1)))
 _AT = {name: 8 * i for i, name in enumerate(STATE)}
@@ -212,6 +212,7 @@ tensor:
   call void @fill(ptr %state, ptr %storage, i64 {s_nbytes}, ptr %size)
   call void @fill(ptr %state, ptr %storage, i64 {s_owner}, ptr %none)
   call void @fill(ptr %state, ptr %storage, i64 {s_version}, ptr %zero)
+  call void @fill(ptr %state, ptr %storage, i64 {s_home}, ptr %bin)
   call void @Py_DecRef(ptr %address)
   call void @Py_DecRef(ptr %size)
   br i1 %no.tensor, label %give.back, label %describe
@@ -409,7 +410,7 @@ def text() -> str:
 
 
 def code() -> Code:
-    return Code("Add", "eager fast path", text)
+    return Code("Add", f"eager fast path {hashlib.blake2b(text().encode(), digest_size=8).hexdigest()}", text)
 
 
 class _MethodDef(ctypes.Structure):
@@ -433,10 +434,10 @@ class FastPath:
         self._fill("zero", 0)
         self._fill("cpu", cpu)
         self._set("next_token", -1)
-        for name, offset in _slot_offsets(Tensor, "t_", ("storage", "offset", "strides", "shape", "dtype", "token", "view"), "_"):
-            self._set(name, offset)
-        for name, offset in _slot_offsets(Storage, "s_", ("device", "address", "nbytes", "owner", "version"), ""):
-            self._set(name, offset)
+        for name, offset in _slot_offsets(Tensor).items():
+            self._set("t" + name, offset)
+        for name, offset in _slot_offsets(Storage).items():
+            self._set("s_" + name.lstrip("_"), offset)
         for i in range(MAX_ELEMENTS * 4 // 64 + 1):
             self._fill(f"bin{i}", cpu.bins[i])
         symbols = compile_module(code(), Target.host())
@@ -484,20 +485,16 @@ def _thread_state() -> int:
     return get()
 
 
-def _slot_offsets(cls: type, prefix: str, names: tuple[str, ...], underscore: str) -> list[tuple[str, int]]:
+def _slot_offsets(cls: type) -> dict[str, int]:
     """Where CPython keeps the slots of a class's objects, found by looking for marks in an object's memory."""
-    mark = object.__new__(cls)
-    marks = {name: object() for name in names}
-    for name, value in marks.items():
-        setattr(mark, underscore + name, value)
-    words = (ctypes.c_void_p * (cls.__basicsize__ // 8)).from_address(id(mark))
+    names = [name for name in cls.__slots__ if not name.startswith("__")]
+    marked = object.__new__(cls)
+    marks = {name: [name] for name in names}
+    for name, mark in marks.items():
+        setattr(marked, name, mark)
+    words = (ctypes.c_void_p * (cls.__basicsize__ // 8)).from_address(id(marked))
     found = {word: 8 * i for i, word in enumerate(words)}
-    offsets = [(prefix + name, found[id(value)]) for name, value in marks.items()]
-    if cls is Storage:   # its finaliser expects real values
-        mark.owner = mark
-        del marks
-        mark.owner = ()
-    return offsets
+    return {name: found[id(mark)] for name, mark in marks.items()}
 
 
 FAST_PATH: FastPath | None = None
@@ -514,5 +511,3 @@ def install() -> None:
         FAST_PATH = FastPath()
         FAST_PATH.install()
 
-
-Listener = Callable[[int, Any], None]
