@@ -2,8 +2,8 @@
 
     mycelia run examples/train_fashion_mnist.py [--epochs 8] [--mode GRAPH] [--data FOLDER]
 
-A MindSpore program: it runs on MindSpore as it stands, given a folder of Fashion-MNIST's (or MNIST's) unpacked
-files. Without ``--data`` it takes the images that come with Mycelia.
+A MindSpore program: it runs on MindSpore as it stands, given a folder of Fashion-MNIST's (or MNIST's) files,
+unpacked. Without ``--data`` it takes the images that come with Mycelia.
 """
 import argparse
 import os

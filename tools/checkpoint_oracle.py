@@ -29,15 +29,17 @@ class LeNet5(ms.nn.Cell):
                                     nn.Dense(84, 10))
 
 
+KINDS = ("bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
+         "float32", "float64", "bfloat16")
+
+
 def entries() -> list[dict]:
     net = LeNet5()
     optimizer = ms.nn.Adam(net.trainable_params(), 1e-3)
-    cells = [{"name": p.name, "data": p} for _,
-             p in [*net.parameters_and_names(), *optimizer.parameters_and_names()]]
-    types = [{"name": f"types.{kind}", "data": ms.Tensor(np.arange(6).reshape(2, 3), getattr(ms, kind))}
-             for kind in ("bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
-                          "float32", "float64", "bfloat16")]
-    return cells + types
+    cells = [{"name": parameter.name, "data": parameter}
+             for cell in (net, optimizer) for _, parameter in cell.parameters_and_names()]
+    array = np.arange(6).reshape(2, 3)
+    return cells + [{"name": f"types.{kind}", "data": ms.Tensor(array, getattr(ms, kind))} for kind in KINDS]
 
 
 def main(action: str, path: str) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 import mycelia as ms
 from mycelia import Parameter, Tensor, load_checkpoint, load_param_into_net, save_checkpoint
@@ -43,6 +42,9 @@ class Net:
 def message_classes():
     """Checkpoint's message classes, made from its description by the protobuf package: the oracle of the wire
     format."""
+    pytest.importorskip("google.protobuf")
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
     field = descriptor_pb2.FieldDescriptorProto
     file = descriptor_pb2.FileDescriptorProto(name="checkpoint_oracle.proto", package="oracle")
     tensor, checkpoint = file.message_type.add(name="Tensor"), file.message_type.add(name="Checkpoint")

@@ -6,8 +6,9 @@ import re
 import numpy as np
 import pytest
 
+import mycelia as ms
 import mycelia.dataset as ds
-from mycelia import Parameter, Tensor, load_checkpoint
+from mycelia import Parameter, Tensor, load_checkpoint, load_param_into_net, nn
 from mycelia.train import (
     Accuracy,
     Callback,
@@ -228,3 +229,39 @@ def test_loss_is_the_mean_over_batches():
     for value in (1.0, 2.0, 6.0):
         metric.update(Tensor(np.float32(value)))
     assert metric.eval() == 3
+
+
+# -- with real networks ------------------------------------------------------------------------------------
+@pytest.mark.device
+def test_a_network_learns_is_saved_and_restored(tmp_path, capsys):
+    ms.set_seed(3)
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((256, 8)).astype(np.float32)
+    y = (x[:, :4] @ rng.standard_normal((4, 3))).argmax(1).astype(np.int32)
+    rows = ds.NumpySlicesDataset((x, y), ["x", "y"]).batch(32)
+
+    def network():
+        return nn.SequentialCell(nn.Dense(8, 32), nn.ReLU(), nn.Dense(32, 3))
+    net, loss_fn = network(), nn.SoftmaxCrossEntropyWithLogits(sparse=True, reduction="mean")
+    model = Model(net, loss_fn, nn.Momentum(net.trainable_params(), 0.1, 0.9), metrics={"accuracy", "loss"})
+    before = model.eval(rows)
+    saver = ModelCheckpoint("net", str(tmp_path), CheckpointConfig(100, keep_checkpoint_max=1))
+    model.train(12, rows, callbacks=[LossMonitor(8), saver])
+    after = model.eval(rows)
+    assert before["accuracy"] < 0.7 < 0.95 < after["accuracy"] and after["loss"] < before["loss"] / 3
+    assert capsys.readouterr().out.count("step: 8, loss is ") == 12
+    restored = network()
+    missing, unused = load_param_into_net(restored, load_checkpoint(saver.latest_ckpt_file_name))
+    assert missing == [] and "global_step" in unused
+    sample = Tensor(x[:5])
+    again = Model(restored, loss_fn, metrics={"accuracy", "loss"})
+    assert again.eval(rows) == pytest.approx(after)
+    assert np.array_equal(again.predict(sample).asnumpy(), model.predict(sample).asnumpy())
+
+
+@pytest.mark.device
+def test_a_dataset_of_other_columns_is_refused():
+    net = nn.Dense(1, 1)
+    model = Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.1))
+    with pytest.raises(ValueError, match="must have two columns, data and label. Received: a, b, c"):
+        model.train(1, ds.NumpySlicesDataset({"a": [1.0], "b": [1.0], "c": [1.0]}).batch(1))

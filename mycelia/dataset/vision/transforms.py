@@ -332,7 +332,7 @@ def _image(operation: str, x: np.ndarray) -> None:
 
 
 def _empty(x: np.ndarray, height: int, width: int) -> np.ndarray:
-    """Room for images of another size in the memory order of `x`: pixels or, as CIFAR-10 stores them, planes."""
+    """Room for images of another size in the memory order of `x`: by pixels, or by planes as in CIFAR-10."""
     if x.ndim == 4 and x.strides[3] > x.strides[2]:
         return np.empty((len(x), x.shape[3], height, width), x.dtype).transpose(0, 2, 3, 1)
     return np.empty((len(x), height, width, *x.shape[3:]), x.dtype)
