@@ -71,7 +71,7 @@ def primitive(function: Function, name: str | None = None) -> type[Primitive]:
 # Without settings: a name and the function.
 _PLAIN: dict[str, Function] = {
     "Add": elementwise.add, "Sub": elementwise.sub, "Mul": elementwise.mul, "Div": elementwise.div, "RealDiv": elementwise.div,
-    "TensorAdd": elementwise.add, "FloorDiv": elementwise.floor_div, "FloorMod": elementwise.floor_mod, "Mod": elementwise.floor_mod,
+    "TensorAdd": elementwise.add, "FloorDiv": elementwise.floor_div, "FloorMod": elementwise.floor_mod, "Mod": elementwise.fmod,
     "Neg": elementwise.neg, "Abs": elementwise.abs, "Pow": elementwise.pow, "Sqrt": elementwise.sqrt, "Rsqrt": elementwise.rsqrt,
     "Square": elementwise.square, "Reciprocal": elementwise.reciprocal, "Inv": elementwise.reciprocal, "Exp": elementwise.exp,
     "Expm1": elementwise.expm1, "Log": elementwise.log, "Log1p": elementwise.log1p, "Sin": elementwise.sin, "Cos": elementwise.cos,

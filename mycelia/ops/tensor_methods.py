@@ -113,6 +113,8 @@ def _flatten(self: Tensor, order: str = "C", *, start_dim: int = 0, end_dim: int
 
 def _sum(self: Tensor, axis: Any = None, dtype: Any = None, keepdims: bool = False, initial: Any = None, *, keepdim: bool = False,
          dim: Any = None) -> Tensor:
+    if isinstance(dtype, bool):  # x.sum(dim, keepdim)
+        keepdim, dtype = dtype, None
     total = reducing.sum(self, axis if dim is None else dim, keepdims or keepdim, dtype=dtype)
     return total if initial is None else total + initial
 
@@ -122,13 +124,14 @@ def _mean(self: Tensor, axis: Any = None, keep_dims: bool = False, *, dtype: Any
 
 
 def _extremum(name: str, reduce: Callable[..., Any], both: Callable[..., Any]) -> Callable[..., Any]:
-    def method(self: Tensor, axis: Any = None, keepdims: bool = False, *, initial: Any = None, where: Any = True,
-               return_indices: bool = False, dim: Any = None, keepdim: bool = False) -> Any:
-        if isinstance(axis, Tensor):
-            return getattr(E, f"{name}imum")(self, axis)
+    """``x.max()`` and ``x.max(axis=1)`` give elements; ``x.max(1)`` and ``x.max(dim=1)`` give their indices too."""
+    def method(self: Tensor, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: bool = False, initial: Any = None,
+               where: Any = True, return_indices: bool = False) -> Any:
+        if isinstance(dim, Tensor):
+            return getattr(E, f"{name}imum")(self, dim)
         if dim is not None or return_indices:
             return both(self, axis if dim is None else dim, keepdims or keepdim)
-        return reduce(reducing._masked(name, self, initial, where), axis, keepdims)
+        return reduce(reducing._masked(name, self, initial, where), axis, keepdims or keepdim)
     return method
 
 

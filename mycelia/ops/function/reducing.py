@@ -99,8 +99,8 @@ def argmax(input: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
 
 
 def argmin(input: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """The index (int64) of the first smallest element along an axis, or in the flattened tensor."""
-    return _index(reduction.ArgMin, "argmin", as_tensor("argmin", input), axis, keepdims)
+    """The index (int32, as MindSpore has it) of the first smallest element along an axis, or in the flattened tensor."""
+    return _index(reduction.ArgMin, "argmin", as_tensor("argmin", input), axis, keepdims, dtypes.int32)
 
 
 def _extremum(name: str, reduce: Any, arg: Any, x: Tensor, axis: Any, keepdims: bool) -> tuple[Tensor, Tensor]:
