@@ -32,8 +32,10 @@ def binding_of(graph: Graph, shapes: Sequence[tuple[int, ...]]) -> dict[str, int
     for value, shape in zip(graph.inputs, shapes):
         for dim, number in zip(value.shape, shape):
             if isinstance(dim, Sym) and dim.parts is not None and evaluate(dim, binding) != number:
-                raise ValueError(f"input {value.name} must be {value.type}, where {dim} is {evaluate(dim, binding)}. "
-                                 f"Received: shape {shape}")
+                raise ValueError(
+                    f"input {value.name} must be {value.type}, where {dim} is {evaluate(dim, binding)}. "
+                    f"Received: shape {shape}"
+                )
     return binding
 
 
@@ -47,8 +49,14 @@ def bind(graph: Graph, binding: dict[str, int]) -> Graph:
     for value in graph.inputs:
         table[value] = copy.input(bind_type(value.type, binding), value.name)
     for node in graph.nodes:
-        fresh = Node(node.op, [table[v] for v in node.inputs], {k: bind_attr(a, binding) for k, a in node.attrs.items()},
-                     tuple(bind_type(v.type, binding) for v in node.outputs), node.loc, node.origin)
+        fresh = Node(
+            node.op,
+            [table[v] for v in node.inputs],
+            {k: bind_attr(a, binding) for k, a in node.attrs.items()},
+            tuple(bind_type(v.type, binding) for v in node.outputs),
+            node.loc,
+            node.origin,
+        )
         for old, new in zip(node.outputs, fresh.outputs):
             new.name = old.name
             table[old] = new

@@ -1,6 +1,8 @@
 """Element types: one object each, shared by every layer."""
 from __future__ import annotations
 
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 
@@ -17,7 +19,7 @@ class DType:
 
     __slots__ = ("name", "numpy", "itemsize", "kind", "code")
 
-    def __init__(self, name: str, numpy_type: object, kind: str, code: int) -> None:
+    def __init__(self, name: str, numpy_type: Any, kind: str, code: int) -> None:
         self.name = name
         self.numpy = np.dtype(numpy_type)
         self.itemsize = self.numpy.itemsize

@@ -21,11 +21,6 @@ class Location:
     line: int
     function: str = ""
 
-    def bind(self, binding: dict[str, int]) -> Graph:
-        """The static graph in which symbols have these numbers."""
-        from mycelia.ir.binding import bind
-        return bind(self, binding)
-
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
 
@@ -51,12 +46,21 @@ class Value:
 
 
 class Node:
-    """One application of an operator. ``attrs`` hold hashable Python values, NumPy arrays (Constant) or graphs."""
+    """One application of an operator. ``attrs`` hold hashable Python values, NumPy arrays (Constant) or
+    graphs.
+    """
 
     __slots__ = ("op", "inputs", "attrs", "outputs", "loc", "origin")
 
-    def __init__(self, op: Operator, inputs: list[Value], attrs: dict[str, Any], types: tuple[TensorType, ...],
-                 loc: Location | None = None, origin: str = "") -> None:
+    def __init__(
+        self,
+        op: Operator,
+        inputs: list[Value],
+        attrs: dict[str, Any],
+        types: tuple[TensorType, ...],
+        loc: Location | None = None,
+        origin: str = "",
+    ) -> None:
         self.op, self.inputs, self.attrs, self.loc = op, list(inputs), attrs, loc
         self.origin = origin  # the pass or rule that made the node, when it is not the user's own
         self.outputs = [Value(t, self, i) for i, t in enumerate(types)]
@@ -72,8 +76,9 @@ class Node:
 class Graph:
     """A function over tensors: inputs, nodes in execution order, outputs.
 
-    ``writes`` maps an input's index to the value that its storage holds after the graph ran (parameters updated by an
-    optimizer, generator states, mutated arguments). ``nodes`` is topologically sorted at all times.
+    ``writes`` maps an input's index to the value that its storage holds after the graph ran (parameters
+    updated by an optimizer, generator states, mutated arguments). ``nodes`` is topologically sorted at all
+    times.
     """
 
     def __init__(self, name: str = "main") -> None:
@@ -94,7 +99,9 @@ class Graph:
         """Appends a node; its output types come from the operator's own rule."""
         if isinstance(op, str):
             op = registry.get(op)
-        node = Node(op, list(inputs), attrs, op.output_types(tuple(v.type for v in inputs), attrs), loc, origin)
+        node = Node(
+            op, list(inputs), attrs, op.output_types(tuple(v.type for v in inputs), attrs), loc, origin
+        )
         self.nodes.append(node)
         return node
 
@@ -124,7 +131,9 @@ class Graph:
         self.writes = {i: new if v is old else v for i, v in self.writes.items()}
 
     def clone(self, name: str | None = None) -> Graph:
-        """A copy with values and nodes of its own; attributes are shared, subgraphs too (they are never mutated)."""
+        """A copy with values and nodes of its own; attributes are shared, subgraphs too (they are never
+        mutated).
+        """
         copy, table = Graph(name or self.name), {}
         for v in self.inputs:
             table[v] = copy.input(v.type, v.name)
@@ -149,7 +158,8 @@ class Graph:
         return to_text(self)
 
     def __repr__(self) -> str:
-        return f"<graph {self.name}: {len(self.inputs)} inputs, {len(self.nodes)} nodes, {len(self.outputs)} outputs>"
+        return (f"<graph {self.name}: {len(self.inputs)} inputs, {len(self.nodes)} nodes, "
+                f"{len(self.outputs)} outputs>")
 
 
 def constant_type(array: np.ndarray) -> TensorType:

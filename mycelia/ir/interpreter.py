@@ -1,8 +1,8 @@
 """Runs a graph with NumPy, operator by operator: the oracle of every pass and kernel.
 
-float16 and bfloat16 are storage types here as everywhere: an operator computes in float32 and rounds its results.
-`Assign` writes into its target's memory, and view operators give NumPy views of theirs, so that a graph that has not
-been functionalised means what the user's program means.
+float16 and bfloat16 are storage types here as everywhere: an operator computes in float32 and rounds its
+results. `Assign` writes into its target's memory, and view operators give NumPy views of theirs, so that a
+graph that has not been functionalised means what the user's program means.
 """
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def interpret(graph: Graph, inputs: Sequence[Any]) -> tuple[list[np.ndarray], di
         ValueError: the number of arrays, a shape or a dtype does not fit.
 
     Example:
-        >>> outputs, writes = interpret(parse("graph(%x: float32[2]) { %y = Add(%x, %x)  return %y }"), [np.ones(2, "f4")])
+        >>> graph = parse("graph(%x: float32[2]) { %y = Add(%x, %x)  return %y }")
+        >>> outputs, writes = interpret(graph, [np.ones(2, "f4")])
     """
     arrays = [np.asarray(x) for x in inputs]
     check_inputs(graph, arrays)
@@ -71,7 +72,9 @@ def apply(node: Node, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         return structured(node, arrays)
     reference = node.op.reference
     if reference is None:
-        raise NotImplementedError(f"operator {name} has no NumPy reference" + (f" (at {node.loc})" if node.loc else ""))
+        raise NotImplementedError(
+            f"operator {name} has no NumPy reference" + (f" (at {node.loc})" if node.loc else "")
+        )
     if name == "BroadcastTo":
         return [np.broadcast_to(arrays[0], node.attrs["shape"])]
     if name in VIEWS or name == "Constant":
@@ -91,7 +94,9 @@ def _rounded(result: Any, dtype: DType) -> np.ndarray:
 
 
 def _assigned_inputs(graph: Graph) -> set[int]:
-    """Indices of the graph's inputs that an Assign may overwrite, directly, through views or through earlier Assigns."""
+    """Indices of the graph's inputs that an Assign may overwrite, directly, through views or through earlier
+    Assigns.
+    """
     found = set()
     for node in graph.nodes:
         if node.op.name == "Assign":
@@ -103,7 +108,9 @@ def _assigned_inputs(graph: Graph) -> set[int]:
     return found
 
 
-def _run(graph: Graph, arrays: Sequence[np.ndarray], touched: set[int] | None = None) -> tuple[list[np.ndarray], dict[int, np.ndarray]]:
+def _run(
+    graph: Graph, arrays: Sequence[np.ndarray], touched: set[int] | None = None
+) -> tuple[list[np.ndarray], dict[int, np.ndarray]]:
     table: dict[Value, np.ndarray] = dict(zip(graph.inputs, arrays))
     has_writes = any(node.op.effects.writes for node in graph.nodes)
     for node in graph.nodes:
@@ -111,8 +118,10 @@ def _run(graph: Graph, arrays: Sequence[np.ndarray], touched: set[int] | None = 
         if node.op.name == "Assign":
             target, value = operands
             if not target.flags.writeable:
-                raise ValueError(f"cannot write through a broadcast view ({node.loc}): one element would be written "
-                                 f"several times")
+                raise ValueError(
+                    f"cannot write through a broadcast view ({node.loc}): one element would be written "
+                    f"several times"
+                )
             target[...] = value
             if touched is not None:
                 touched.update(i for i, a in enumerate(arrays) if np.may_share_memory(a, target))
@@ -120,7 +129,9 @@ def _run(graph: Graph, arrays: Sequence[np.ndarray], touched: set[int] | None = 
         else:
             results = apply(node, operands)
             if has_writes and node.op.name not in VIEWS:
-                results = [r.copy() if any(np.may_share_memory(r, a) for a in operands) else r for r in results]
+                results = [
+                    r.copy() if any(np.may_share_memory(r, a) for a in operands) else r for r in results
+                ]
         for value, result in zip(node.outputs, results):
             table[value] = result
     outputs = [table[v] for v in graph.outputs]
@@ -150,8 +161,13 @@ def _fused(node: Node, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
 def _fused_reduce(node: Node, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
     body, attrs = node.attrs["body"], node.attrs
     operand = np.broadcast_to(_run(body, arrays)[0][0], body.outputs[0].shape)
-    inner = Node(registry.get("Reduce" + attrs["reduce"].capitalize()), body.outputs, {"axes": attrs["axes"], "keepdims": attrs["keepdims"]},
-                 tuple(v.type for v in node.outputs), node.loc)
+    inner = Node(
+        registry.get("Reduce" + attrs["reduce"].capitalize()),
+        body.outputs,
+        {"axes": attrs["axes"], "keepdims": attrs["keepdims"]},
+        tuple(v.type for v in node.outputs),
+        node.loc,
+    )
     return apply(inner, [operand])
 
 

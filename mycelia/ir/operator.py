@@ -32,14 +32,18 @@ class Operator:
 
     Attributes:
         name: MindSpore's primitive name, e.g. ``"MatMul"``.
-        infer: ``infer(*types, **attrs)`` gives the output type, or a tuple of types when ``num_outputs`` is not 1.
+        infer: ``infer(*types, **attrs)`` gives the output type, or a tuple of types when ``num_outputs`` is
+        not 1.
         num_outputs: number of outputs; -1 when ``infer``'s tuple decides.
         pointwise: output element i depends on input elements i only; inputs broadcast as in NumPy.
         body: scalar code ``body(m, *xs, **attrs)`` of a pointwise operator.
         reference: NumPy code ``reference(*arrays, **attrs)``.
-        vjp: ``vjp(g, *inputs, *outputs, **attrs)`` gives one cotangent per input, None where there is none. ``g`` is a
-            tuple when the operator has several outputs. A pointwise rule need not undo broadcasting: the engine sums.
-        batch: ``batch(axes, *inputs, **attrs)`` for `vmap`: inputs whose axis is not None carry the batch there; returns
+        vjp: ``vjp(g, *inputs, *outputs, **attrs)`` gives one cotangent per input, None where there is none.
+        ``g`` is a
+            tuple when the operator has several outputs. A pointwise rule need not undo broadcasting: the
+            engine sums.
+        batch: ``batch(axes, *inputs, **attrs)`` for `vmap`: inputs whose axis is not None carry the batch
+        there; returns
             ``(outputs, axes)``. Pointwise operators need none.
         effects: see `Effects`.
         subgraphs: names of the attributes that hold graphs (``Cond``, ``While``, ``Fused``).
@@ -94,8 +98,10 @@ REGISTRY: dict[str, Operator] = {}
 
 def register(operator: Operator) -> Operator:
     if operator.name in REGISTRY:
-        raise ValueError(f"operator {operator.name} is defined twice: {REGISTRY[operator.name].definition} and "
-                         f"{operator.definition}")
+        raise ValueError(
+            f"operator {operator.name} is defined twice: {REGISTRY[operator.name].definition} and "
+            f"{operator.definition}"
+        )
     REGISTRY[operator.name] = operator
     return operator
 
@@ -111,4 +117,6 @@ def get(name: str) -> Operator:
     except KeyError:
         import difflib
         near = difflib.get_close_matches(name, REGISTRY, 3)
-        raise KeyError(f"no operator named {name!r}" + (f"; did you mean {', '.join(near)}?" if near else "")) from None
+        raise KeyError(
+            f"no operator named {name!r}" + (f"; did you mean {', '.join(near)}?" if near else "")
+        ) from None

@@ -146,7 +146,9 @@ class _Parser:
             token = self.expect("value", "a graph input")
             target = self.lookup(token, values)
             if target.node is not None or target.index >= len(graph.inputs):
-                self.fail(f"{token.text} is not an input of the graph, only inputs can be written", token.start)
+                self.fail(
+                    f"{token.text} is not an input of the graph, only inputs can be written", token.start
+                )
             self.expect("=")
             graph.writes[target.index] = self.operand(values)
         if not self.word("return"):
@@ -220,7 +222,9 @@ class _Parser:
         file, line = match["file"], match["line"]
         loc = None
         if file is not None:
-            loc = Location(json.loads(file) if file.startswith('"') else file, int(line), match["function"] or "")
+            loc = Location(
+                json.loads(file) if file.startswith('"') else file, int(line), match["function"] or ""
+            )
         return loc, match["origin"] or ""
 
     def lookup(self, token: _Token, values: dict[str, Value]) -> Value:
@@ -319,8 +323,10 @@ class _Parser:
         self.expect(",")
         start = self.tokens[self.at].start
         if self.word("sha256"):
-            self.fail("this constant was written as a digest, without its elements; print the graph with full=True",
-                      start)
+            self.fail(
+                "this constant was written as a digest, without its elements; print the graph with full=True",
+                start,
+            )
         if self.word("base64"):
             data = base64.b64decode(ast.literal_eval(self.expect("string").text))
             array = np.frombuffer(data, kind.dtype.numpy).reshape(kind.shape).copy()

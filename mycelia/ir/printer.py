@@ -33,9 +33,11 @@ def to_text(graph: Graph, *, full: bool = False, locations: bool = True, canonic
     """The graph as text.
 
     Args:
-        full: writes the elements of every constant; otherwise arrays of more than 16 elements become a digest.
+        full: writes the elements of every constant; otherwise arrays of more than 16 elements become a
+        digest.
         locations: writes the user's file and line, and the pass that made a node.
-        canonical: names, locations and origins are left out and all constants are written in full, so that two graphs of
+        canonical: names, locations and origins are left out and all constants are written in full, so that
+        two graphs of
             the same structure have the same text.
     """
     printer = _Printer(full or canonical, locations and not canonical, canonical)
@@ -43,7 +45,9 @@ def to_text(graph: Graph, *, full: bool = False, locations: bool = True, canonic
 
 
 def array_text(array: np.ndarray, full: bool = True) -> str:
-    """A NumPy array as ``array(float32[2], [1.0, 2.0])``; large ones as base64 data, or as a digest unless ``full``."""
+    """A NumPy array as ``array(float32[2], [1.0, 2.0])``; large ones as base64 data, or as a digest unless
+    ``full``.
+    """
     array = np.asarray(array)
     kind = f"{from_numpy_dtype(array.dtype).name}[{', '.join(map(str, array.shape))}]"
     if array.size <= _INLINE:
@@ -161,7 +165,9 @@ class _Printer:
             for value in values:
                 if value.name and not value.name.isdigit() and value.name not in taken:
                     taken.add(value.name)
-                    table[value] = "%" + (value.name if _VALUE_NAME.fullmatch(value.name) else json.dumps(value.name))
+                    table[value] = "%" + (
+                        value.name if _VALUE_NAME.fullmatch(value.name) else json.dumps(value.name)
+                    )
         for value in values:
             if value not in table:
                 table[value] = f"%{count}"

@@ -11,15 +11,18 @@ _fresh = itertools.count()
 
 
 class NeedsConcrete(Exception):
-    """Python code asked a symbolic dimension for its number; the function is then compiled for the concrete size."""
+    """Python code asked a symbolic dimension for its number; the function is then compiled for the concrete
+    size.
+    """
 
 
 class Sym:
-    """A dimension that is not known when the graph is made: an atom with a range, or an expression over atoms.
+    """A dimension that is not known when the graph is made: an atom with a range, or an expression over
+    atoms.
 
     An expression is ``(operator, left, right)`` with operator one of ``+ - * //``. Two symbols are equal when
-    their normalised text is. ``bounded`` marks a data-dependent extent (``nonzero``): its value is known only after the
-    producing node ran, and ``hi`` is the extent to reserve.
+    their normalised text is. ``bounded`` marks a data-dependent extent (``nonzero``): its value is known only
+    after the producing node ran, and ``hi`` is the extent to reserve.
     """
 
     __slots__ = ("text", "lo", "hi", "parts", "bounded")
@@ -98,7 +101,9 @@ def same_shape(a: tuple[Dim, ...], b: tuple[Dim, ...]) -> bool:
 
 
 def merge_shapes(*shapes: tuple[Dim, ...]) -> tuple[Dim, ...] | None:
-    """The shape to which all broadcast by NumPy's rule; None where symbols leave that open, or they do not broadcast."""
+    """The shape to which all broadcast by NumPy's rule; None where symbols leave that open, or they do not
+    broadcast.
+    """
     merged: tuple[Dim, ...] = shapes[0]
     for shape in shapes[1:]:
         if shape is merged:
@@ -136,7 +141,13 @@ def _combine(op: str, a: Dim, b: Dim) -> Dim:
             return b if _is(a, 1) else a
         if isinstance(a, Sym) and isinstance(b, int):
             a, b = b, a
-        if isinstance(a, int) and isinstance(b, Sym) and b.parts and b.parts[0] == "*" and isinstance(b.parts[1], int):
+        if (
+            isinstance(a, int)
+            and isinstance(b, Sym)
+            and b.parts
+            and b.parts[0] == "*"
+            and isinstance(b.parts[1], int)
+        ):
             return _combine("*", a * b.parts[1], b.parts[2])
     if op == "//":
         if _is(b, 1):
@@ -147,7 +158,13 @@ def _combine(op: str, a: Dim, b: Dim) -> Dim:
             factor, rest = a.parts[1], a.parts[2]
             if isinstance(factor, int) and factor % b == 0:
                 return _combine("*", factor // b, rest)
-        if isinstance(b, Sym) and isinstance(a, Sym) and a.parts and a.parts[0] == "*" and same_dim(a.parts[2], b):
+        if (
+            isinstance(b, Sym)
+            and isinstance(a, Sym)
+            and a.parts
+            and a.parts[0] == "*"
+            and same_dim(a.parts[2], b)
+        ):
             return a.parts[1]
     if op in "+-" and isinstance(b, int) and isinstance(a, Sym) and a.parts and a.parts[0] in "+-" \
             and isinstance(a.parts[2], int):

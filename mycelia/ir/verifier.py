@@ -11,12 +11,14 @@ from mycelia.ir.types import TensorType
 
 
 class VerificationError(AssertionError):
-    """A graph breaks a rule of the IR: a fault of the pass or the tracer that made it, not of the user's program."""
+    """A graph breaks a rule of the IR: a fault of the pass or the tracer that made it, not of the user's
+    program.
+    """
 
 
 def verify(graph: Graph, after: str = "") -> None:
-    """Raises unless every value is defined before it is read, every type is what the operator's rule says, attributes
-    are hashable, written values have their input's type, and subgraphs fit their node.
+    """Raises unless every value is defined before it is read, every type is what the operator's rule says,
+    attributes are hashable, written values have their input's type, and subgraphs fit their node.
 
     Args:
         after: the pass that just ran, for the message.
@@ -50,8 +52,11 @@ class _Verifier:
         for node in graph.nodes:
             for index, value in enumerate(node.inputs):
                 if value not in defined:
-                    why = "is read before it is defined" if value.node in graph.nodes else "belongs to no node or " \
-                          "input of this graph"
+                    why = (
+                        "is read before it is defined"
+                        if value.node in graph.nodes
+                        else "belongs to no node or input of this graph"
+                    )
                     self.fail(f"graph {path}: operand {index} of {node.op.name} {why}", node)
             self.node(node, path)
             for index, value in enumerate(node.outputs):
@@ -67,20 +72,29 @@ class _Verifier:
             if value not in defined:
                 self.fail(f"graph {path}: the value written to input {index} is not defined in the graph")
             if value.type != graph.inputs[index].type:
-                self.fail(f"graph {path}: input {graph.inputs[index]!r} is written with a value of type {value.type}")
+                self.fail(f"graph {path}: input {graph.inputs[index]!r} is written with a value of type "
+                          f"{value.type}")
 
     def node(self, node: Node, path: str) -> None:
         for key, attr in node.attrs.items():
             if isinstance(attr, np.ndarray):
                 if node.op.name != "Constant":
-                    self.fail(f"graph {path}: attribute {key} is a NumPy array; only Constant may hold one", node)
+                    self.fail(
+                        f"graph {path}: attribute {key} is a NumPy array; only Constant may hold one", node
+                    )
             elif isinstance(attr, Graph):
                 if key not in node.op.subgraphs:
-                    self.fail(f"graph {path}: attribute {key} is a graph, which {node.op.name} does not declare", node)
+                    self.fail(
+                        f"graph {path}: attribute {key} is a graph, which {node.op.name} does not declare",
+                        node,
+                    )
                 self.graph(attr, f"{path}/{node.op.name}.{key}")
             elif not _hashable(attr):
-                self.fail(f"graph {path}: attribute {key} of {node.op.name} is not hashable: {attr!r} (of type "
-                          f"{type(attr).__name__})", node)
+                self.fail(
+                    f"graph {path}: attribute {key} of {node.op.name} is not hashable: {attr!r} (of type "
+                    f"{type(attr).__name__})",
+                    node,
+                )
         if node.op.name == "Cond":
             self.branches(node, path)
         try:
@@ -102,7 +116,9 @@ class _Verifier:
 
 
 def compare_branches(then: Sequence[TensorType], orelse: Sequence[TensorType]) -> str:
-    """Shows both branches of a Cond side by side when their results differ in number, dtype or shape; "" if they agree."""
+    """Shows both branches of a Cond side by side when their results differ in number, dtype or shape; "" if
+    they agree.
+    """
     if list(then) == list(orelse):
         return ""
     rows = [("result", "then", "orelse", "")]
@@ -120,8 +136,8 @@ def compare_branches(then: Sequence[TensorType], orelse: Sequence[TensorType]) -
 def describe(node: Node) -> str:
     """A node in one line, subgraphs left out."""
     attrs = ", ".join(f"{k}={_attr(a)}" for k, a in node.attrs.items())
-    return (f"{', '.join(repr(v) for v in node.outputs)} = {node.op.name}({', '.join(repr(v) for v in node.inputs)})"
-            + (f" {{{attrs}}}" if attrs else ""))
+    results, operands = (", ".join(map(repr, values)) for values in (node.outputs, node.inputs))
+    return f"{results} = {node.op.name}({operands})" + (f" {{{attrs}}}" if attrs else "")
 
 
 def _attr(value: Any) -> str:

@@ -7,7 +7,8 @@ from mycelia.ir.graph import Graph, Node
 def dead_code(graph: Graph) -> bool:
     """Removes dead nodes in place; says whether there were any.
 
-    A random node is dead like any other: its effect is the generator state that it returns. `Assign` and io stay.
+    A random node is dead like any other: its effect is the generator state that it returns. `Assign` and io
+    stay.
     """
     needed = set(graph.results())
     kept: list[Node] = []

@@ -1,4 +1,6 @@
-"""What follows a channels-last convolution goes into it: the bias, then the sum with a residual, then ReLU."""
+"""What follows a channels-last convolution goes into it: the bias, then the sum with a residual, then
+ReLU.
+"""
 from __future__ import annotations
 
 from mycelia.ir.graph import Graph, Node, Value
@@ -64,7 +66,9 @@ class _Epilogue:
             self.relu = True
         elif node.op.name == "Add" and self.residual is None and node.inputs[0] is not node.inputs[1]:
             other = node.inputs[1] if node.inputs[0] is self.end else node.inputs[0]
-            if other.type == self.end.type and self.conv.output.type != other.type.with_shape(1, 1, 1, other.shape[-1]):
+            if other.type == self.end.type and self.conv.output.type != other.type.with_shape(
+                1, 1, 1, other.shape[-1]
+            ):
                 self.residual = other
             elif self.bias is None and not self.conv.attrs["has_bias"] and self.per_channel(other):
                 self.bias = other
@@ -89,7 +93,9 @@ class _Epilogue:
         if self.bias is not None:
             bias = self.bias
             if len(bias.shape) != 1:
-                made.append(make_node("Reshape", [bias], {"shape": (attrs["out_channels"],)}, self.conv, "epilogue"))
+                made.append(
+                    make_node("Reshape", [bias], {"shape": (attrs["out_channels"],)}, self.conv, "epilogue")
+                )
                 bias = made[-1].output
             inputs.append(bias)
             attrs["has_bias"] = True

@@ -1,7 +1,9 @@
-"""A convolution followed by per-channel scales and shifts: the scale goes into the weights, the shift becomes a bias.
+"""A convolution followed by per-channel scales and shifts: the scale goes into the weights, the shift becomes
+a bias.
 
-Inference batch normalisation is a composite of pointwise operators, ``(x - mean) * rsqrt(var + eps) * gamma + beta`` or any other
-order, with per-channel values reshaped to [1, c, 1, 1]. Following the chain from the convolution, value = conv * scale + shift.
+Inference batch normalisation is a composite of pointwise operators, ``(x - mean) * rsqrt(var + eps) * gamma +
+beta`` or any other order, with per-channel values reshaped to [1, c, 1, 1]. Following the chain from the
+convolution, value = conv * scale + shift.
 """
 from __future__ import annotations
 
@@ -49,13 +51,19 @@ def input_derived(graph: Graph) -> set[Value]:
     """Values computed from the graph's inputs and constants by pointwise operators and movement alone."""
     found = set(graph.inputs)
     for node in graph.nodes:
-        if (node.op.pointwise or node.op.name in _DERIVES) and not node.op.effects and all(v in found for v in node.inputs):
+        if (
+            (node.op.pointwise or node.op.name in _DERIVES)
+            and not node.op.effects
+            and all(v in found for v in node.inputs)
+        ):
             found.update(node.outputs)
     return found
 
 
 class _Chain:
-    """What follows a convolution: ``end = conv * scale + shift`` with scale and shift of shape [c] or scalars; None: 1, 0."""
+    """What follows a convolution: ``end = conv * scale + shift`` with scale and shift of shape [c] or
+    scalars; None: 1, 0.
+    """
 
     def __init__(self, conv: Node) -> None:
         self.conv, self.end = conv, conv.output
@@ -71,7 +79,9 @@ class _Chain:
         return node.output
 
     def follow(self, node: Node, derived: set[Value]) -> bool:
-        """Takes the next node in, if it is a scale or a shift by per-channel values that do not depend on images."""
+        """Takes the next node in, if it is a scale or a shift by per-channel values that do not depend on
+        images.
+        """
         name = node.op.name
         if name not in _CHAIN or node.output.type != self.end.type:
             return False
@@ -82,7 +92,12 @@ class _Chain:
         else:
             first = node.inputs[0] is self.end
             other = node.inputs[1] if first else node.inputs[0]
-            if other is self.end or other not in derived or not self.per_channel(other) or (name == "Div" and not first):
+            if (
+                other is self.end
+                or other not in derived
+                or not self.per_channel(other)
+                or (name == "Div" and not first)
+            ):
                 return False
             self.nodes.append(node)
             factor = self.flat(other)
@@ -95,7 +110,11 @@ class _Chain:
             elif name == "Add":
                 self.shift = self.emit("Add", self.shift, factor) if self.shift is not None else factor
             elif first:
-                self.shift = self.emit("Sub", self.shift, factor) if self.shift is not None else self.emit("Neg", factor)
+                self.shift = (
+                    self.emit("Sub", self.shift, factor)
+                    if self.shift is not None
+                    else self.emit("Neg", factor)
+                )
             else:
                 self.scale = self.emit("Neg", self.scale) if self.scale is not None else self.minus_one()
                 self.shift = self.emit("Sub", factor, self.shift) if self.shift is not None else factor
@@ -129,6 +148,10 @@ class _Chain:
             w = self.emit("Mul", w, scale)
         y = self.emit("Conv2D", x, w, **self.conv.attrs)
         if self.shift is not None:
-            shift = self.emit("Reshape", self.shift, shape=(1, self.channels, 1, 1)) if self.shift.shape else self.shift
+            shift = (
+                self.emit("Reshape", self.shift, shape=(1, self.channels, 1, 1))
+                if self.shift.shape
+                else self.shift
+            )
             self.emit("Add", y, shift)
         return self.made

@@ -1,8 +1,10 @@
-"""In-place writes become values: `Assign` disappears, and ``graph.writes`` says what each written input holds at the end.
+"""In-place writes become values: `Assign` disappears, and ``graph.writes`` says what each written input holds
+at the end.
 
-A value that a chain of view operators made of another shows that other's memory. Each base (a graph input, or a result that
-is no view) has a current value; a write through a view scatters into it, and whoever reads the base or a view of it later, in
-program order, reads the current value. What is and is not a view follows NumPy: a `Reshape` of memory that is not dense copies.
+A value that a chain of view operators made of another shows that other's memory. Each base (a graph input, or
+a result that is no view) has a current value; a write through a view scatters into it, and whoever reads the
+base or a view of it later, in program order, reads the current value. What is and is not a view follows
+NumPy: a `Reshape` of memory that is not dense copies.
 """
 from __future__ import annotations
 
@@ -36,8 +38,9 @@ def functionalise(graph: Graph) -> bool:
                 _Functionaliser(body).run()
                 if body.writes:
                     index, value = next(iter(body.writes.items()))
-                    raise WriteError(f"{node.op.name}: {key} writes to its operand {index} ({body.inputs[index]!r}); a branch "
-                                     f"or loop body must return the new value instead{_at(value.node or node)}")
+                    raise WriteError(f"{node.op.name}: {key} writes to its operand {index} "
+                                     f"({body.inputs[index]!r}); a branch or loop body must return the new "
+                                     f"value instead{_at(value.node or node)}")
                 node.attrs = {**node.attrs, key: body}
                 changed = True
     if any(node.op.effects.writes for node in graph.nodes):
@@ -64,9 +67,11 @@ class _Functionaliser:
         self.graph = graph
         self.nodes: list[Node] = []
         self.bases: dict[Value, _Base] = {}
-        self.paths: dict[Value, tuple[_Base, Chain]] = {}           # original value -> memory and chain of views
-        self.seen: dict[Value, tuple[int, Value]] = {}              # original value -> version and the value that shows it
-        self.dummies: dict[Value, np.ndarray | None] = {}           # memory layout, for the question what is a view
+        self.paths: dict[Value, tuple[_Base, Chain]] = {}  # original value -> memory and chain of views
+        self.seen: dict[
+            Value, tuple[int, Value]
+        ] = {}  # original value -> version and the value that shows it
+        self.dummies: dict[Value, np.ndarray | None] = {}  # memory layout, for the question what is a view
 
     def run(self) -> None:
         graph = self.graph
@@ -145,11 +150,13 @@ class _Functionaliser:
             return self.emit("Reshape", [part], {"shape": whole.shape}, at)
         if name == "Transpose":
             perm = view.attrs["perm"]
-            return self.emit("Transpose", [part], {"perm": tuple(perm.index(i) for i in range(len(perm)))}, at)
+            return self.emit(
+                "Transpose", [part], {"perm": tuple(perm.index(i) for i in range(len(perm)))}, at
+            )
         if name == "StridedSlice":
             return self.emit("SliceScatter", [whole, part], view.attrs, at)
-        raise WriteError(f"cannot write through a view made by {name}: one element would be written several times; write to a "
-                         f"copy instead{_at(at)}")
+        raise WriteError(f"cannot write through a view made by {name}: one element would be written several "
+                         f"times; write to a copy instead{_at(at)}")
 
     def emit(self, op: str, inputs: list[Value], attrs: dict[str, Any], at: Node) -> Value:
         node = make_node(op, inputs, attrs, at, "functionalise")
@@ -182,7 +189,9 @@ class _Functionaliser:
         if value.type.is_static:
             if not chain:
                 strides = np.cumprod([1, *value.shape[:0:-1]], dtype=np.int64)[::-1] if value.shape else ()
-                found = np.lib.stride_tricks.as_strided(np.empty(1, np.uint8), value.shape, tuple(map(int, strides)))
+                found = np.lib.stride_tricks.as_strided(
+                    np.empty(1, np.uint8), value.shape, tuple(map(int, strides))
+                )
             else:
                 source = self.layout(chain[-1].inputs[0])
                 if source is not None:

@@ -1,7 +1,8 @@
 """Pointwise clusters become one `Fused` node, and those that feed a reduction one `FusedReduce`.
 
-Nodes join the cluster of a producer in program order. A group of nodes may be one kernel only if no path leaves it and comes
-back; each group therefore carries the set of groups that it depends on, as bits of an integer.
+Nodes join the cluster of a producer in program order. A group of nodes may be one kernel only if no path
+leaves it and comes back; each group therefore carries the set of groups that it depends on, as bits of an
+integer.
 """
 from __future__ import annotations
 
@@ -15,11 +16,11 @@ from mycelia.passes.rewrite import count_uses
 
 MAX_INPUTS = 12
 MAX_NODES = 64
-REDUCTIONS = {"ReduceSum": "sum", "ReduceMean": "mean", "ReduceProd": "prod", "ReduceMax": "max", "ReduceMin": "min",
-              "ReduceAll": "all", "ReduceAny": "any"}
-CHEAP = frozenset(["Add", "Sub", "Mul", "Neg", "Abs", "Square", "Cast", "ReLU", "Maximum", "Minimum", "Select", "Equal",
-                   "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual", "LogicalAnd", "LogicalOr", "LogicalNot",
-                   "BroadcastTo", "Constant"])
+REDUCTIONS = {"Reduce" + kind.capitalize(): kind
+              for kind in ("sum", "mean", "prod", "max", "min", "all", "any")}
+CHEAP = frozenset(["Add", "Sub", "Mul", "Neg", "Abs", "Square", "Cast", "ReLU", "Maximum", "Minimum",
+    "Select", "Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual", "LogicalAnd", "LogicalOr",
+    "LogicalNot", "BroadcastTo", "Constant"])
 DUPLICATED = 4  # cheap nodes that may be computed twice so that a cluster fits into a reduction
 
 
@@ -31,7 +32,9 @@ def fusion(graph: Graph) -> bool:
 
 
 class _Group:
-    """Nodes that will be one; ``space`` is the shape of all results of a pointwise cluster, None for other nodes."""
+    """Nodes that will be one; ``space`` is the shape of all results of a pointwise cluster, None for other
+    nodes.
+    """
 
     __slots__ = ("nodes", "space", "index", "deps", "inputs", "sources", "done")
 
@@ -87,7 +90,9 @@ class _Fusion:
                 group.deps |= producer.deps
 
     def try_merge(self, first: _Group, second: _Group) -> None:
-        """Merges a producer's group into its reader's, if both have one space and no path leaves and comes back."""
+        """Merges a producer's group into its reader's, if both have one space and no path leaves and comes
+        back.
+        """
         if first is second or first.space is None or second.space is None or not self.fits(first, second):
             return
         bit_first, bit_second = 1 << first.index, 1 << second.index
@@ -111,7 +116,7 @@ class _Fusion:
         merged = (first.deps | second.deps) & ~bit_first | bit_second
         old = bit_first | bit_second
         self.groups[first.index] = second
-        for group in self.groups:
+        for group in self.groups[min(first.index, second.index):]:  # only later groups can depend on them
             if group.deps & old and group is not second:
                 group.deps = group.deps & ~bit_first | merged
                 if first.index in group.sources:
@@ -120,7 +125,9 @@ class _Fusion:
         second.deps = merged
 
     def fits(self, first: _Group, second: _Group) -> bool:
-        """Whether the producer's values have the reader's shape, or are scalars cheap enough to compute for every element."""
+        """Whether the producer's values have the reader's shape, or are scalars cheap enough to compute for
+        every element.
+        """
         if same_shape(first.space, second.space):  # type: ignore[arg-type]
             return True
         if any(not (isinstance(d, int) and d == 1) for d in first.space):  # type: ignore[union-attr]
@@ -133,8 +140,8 @@ class _Fusion:
 
     # -- order ---------------------------------------------------------------------------------------------
     def order(self) -> list[_Group]:
-        """Groups in an order that respects their operands; a cluster stands where its last node stood, or where it is
-        first needed."""
+        """Groups in an order that respects their operands; a cluster stands where its last node stood, or
+        where it is first needed."""
         result: list[_Group] = []
         last = {group: group.nodes[-1] for group in self.group_of.values()}
         place = {node: i for i, node in enumerate(self.graph.nodes)}
@@ -206,12 +213,13 @@ class _Fusion:
         graph.writes = {i: table.get(v, v) for i, v in graph.writes.items()}
         return changed
 
-    def only_for_reductions(self, value: Value, readers: dict[Value, list[Node]], results: set[Value]) -> bool:
+    def only_for_reductions(
+        self, value: Value, readers: dict[Value, list[Node]], results: set[Value]
+    ) -> bool:
         """Whether a cluster's result is read by reductions alone that will compute it themselves."""
-        outside = [r for r in readers.get(value, ()) if self.group_of[r] is not self.group_of[value.node]]
-        return value not in results and bool(outside) and all(
-            self.reduction(r, results, readers) is not None for r in outside) and len(outside) == len(
-                readers.get(value, ()))
+        found = readers.get(value, ())
+        return value not in results and bool(found) and all(
+            r.op.name in REDUCTIONS and self.reduction(r, results, readers) is not None for r in found)
 
     def reduction(self, node: Node, results: set[Value], readers: dict[Value, list[Node]]) -> Node | None:
         """The `FusedReduce` in place of a reduction whose operand is a cluster's; None where it stays."""
@@ -259,7 +267,9 @@ def _unbroadcast(value: Value) -> Value:
 
 def worth_fusing(nodes: Sequence[Node]) -> bool:
     """One node alone stays as it is, unless it can read through a broadcast."""
-    return len(nodes) > 1 or any(v.node is not None and v.node.op.name == "BroadcastTo" for v in nodes[0].inputs)
+    return len(nodes) > 1 or any(
+        v.node is not None and v.node.op.name == "BroadcastTo" for v in nodes[0].inputs
+    )
 
 
 def _cone(values: Sequence[Value], inside: set[Node]) -> dict[Node, None]:
@@ -279,7 +289,9 @@ def _cone(values: Sequence[Value], inside: set[Node]) -> dict[Node, None]:
 
 
 def build_body(nodes: Sequence[Node], outputs: Sequence[Value]) -> tuple[Graph, list[Value]]:
-    """A body graph of copies of nodes, and the values from outside that are its inputs, in order of first use."""
+    """A body graph of copies of nodes, and the values from outside that are its inputs, in order of first
+    use.
+    """
     body = Graph("body")
     inner: dict[Value, Value] = {}
     inputs: list[Value] = []
@@ -300,8 +312,13 @@ def build_body(nodes: Sequence[Node], outputs: Sequence[Value]) -> tuple[Graph, 
         return inner[value]
 
     def copy(node: Node) -> Value:
-        fresh = Node(node.op, [operand(v) for v in node.inputs], node.attrs, tuple(v.type for v in node.outputs),
-                     node.loc)
+        fresh = Node(
+            node.op,
+            [operand(v) for v in node.inputs],
+            node.attrs,
+            tuple(v.type for v in node.outputs),
+            node.loc,
+        )
         body.nodes.append(fresh)
         return fresh.output
 

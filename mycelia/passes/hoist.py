@@ -1,4 +1,6 @@
-"""What depends on parameters alone leaves the graph for a prologue, which runs again only when a parameter was written."""
+"""What depends on parameters alone leaves the graph for a prologue, which runs again only when a parameter
+was written.
+"""
 from __future__ import annotations
 
 from collections.abc import Collection
@@ -16,20 +18,24 @@ def hoist(graph: Graph, parameter_inputs: Collection[int]) -> tuple[Graph | None
         parameter_inputs: indices of inputs that seldom change and that the graph does not write.
 
     Returns:
-        The prologue, over the same inputs, or None when there is nothing to hoist; and the main graph, whose inputs are the
-        original ones followed by the prologue's outputs.
+        The prologue, over the same inputs, or None when there is nothing to hoist; and the main graph, whose
+        inputs are the original ones followed by the prologue's outputs.
 
     Raises:
         ValueError: the graph writes one of the inputs.
     """
     written = set(parameter_inputs) & graph.writes.keys()
     if written:
-        raise ValueError(f"hoist: inputs {sorted(written)} of graph {graph.name} are written by the graph, so they cannot count "
-                         f"as parameters that stay")
+        raise ValueError(f"hoist: inputs {sorted(written)} of graph {graph.name} are written by the graph, "
+                         f"so they cannot count as parameters that stay")
     fixed: set[Value] = {graph.inputs[i] for i in parameter_inputs}
     early: set[Node] = set()
     for node in graph.nodes:
-        if not node.op.effects and all(v in fixed for v in node.inputs) and (node.inputs or node.op.name == "Constant"):
+        if (
+            not node.op.effects
+            and all(v in fixed for v in node.inputs)
+            and (node.inputs or node.op.name == "Constant")
+        ):
             early.add(node)
             fixed.update(node.outputs)
     stays = _needed_late(graph, early)
@@ -48,8 +54,14 @@ def hoist(graph: Graph, parameter_inputs: Collection[int]) -> tuple[Graph | None
         table[value] = main.input(value.type, value.name or f"hoisted{number}")
     for node in graph.nodes:
         if node in stays:
-            fresh = Node(node.op, [table[v] for v in node.inputs], node.attrs, tuple(v.type for v in node.outputs), node.loc,
-                         node.origin)
+            fresh = Node(
+                node.op,
+                [table[v] for v in node.inputs],
+                node.attrs,
+                tuple(v.type for v in node.outputs),
+                node.loc,
+                node.origin,
+            )
             for old, new in zip(node.outputs, fresh.outputs):
                 new.name = old.name
                 table[old] = new

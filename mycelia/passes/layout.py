@@ -1,8 +1,9 @@
 """Images run channels-last: convolutions, pooling and what lies between them change from NCHW to NHWC.
 
-One sweep keeps, for every value, the layouts in which it exists. Nodes of the families below are rewritten to NHWC; pointwise
-operators, reductions, concatenations, slices and pads follow their operands; everything else asks for NCHW, and a Transpose is
-made where a layout is missing, once for each value. So Transposes between two convolutions never come into being.
+One sweep keeps, for every value, the layouts in which it exists. Nodes of the families below are rewritten to
+NHWC; pointwise operators, reductions, concatenations, slices and pads follow their operands; everything else
+asks for NCHW, and a Transpose is made where a layout is missing, once for each value. So Transposes between
+two convolutions never come into being.
 """
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ TO_NHWC = (0, 2, 3, 1)
 TO_NCHW = (0, 3, 1, 2)
 _NHWC_AXIS = {0: 0, 1: 3, 2: 1, 3: 2}  # where an axis of NCHW lies in NHWC
 
-IMAGE = frozenset(["Conv2D", "Conv2DInputGrad", "Conv2DWeightGrad", "MaxPool", "MaxPoolGrad", "AvgPool", "AvgPoolGrad"])
+IMAGE = frozenset(["Conv2D", "Conv2DInputGrad", "Conv2DWeightGrad", "MaxPool", "MaxPoolGrad", "AvgPool",
+    "AvgPoolGrad"])
 
 
 def layout(graph: Graph) -> bool:
@@ -69,7 +71,9 @@ class _Layout:
         found = self.first.get(value)
         if found is None and value in self.broadcasts:
             node = self.broadcasts[value]
-            found = self.first[value] = self.emit("BroadcastTo", self.nchw(node.inputs[0]), shape=value.shape).output
+            found = self.first[value] = self.emit(
+                "BroadcastTo", self.nchw(node.inputs[0]), shape=value.shape
+            ).output
         if found is None:
             found = self.first[value] = self.emit("Transpose", self.last[value], perm=TO_NCHW).output
             found.name = value.name
@@ -148,34 +152,59 @@ class _Layout:
         """Attributes that hold one entry for each axis move along: Pad, StridedSlice, SliceScatter."""
         if node.inputs[0] not in self.native:
             return False
-        attrs = {k: nhwc_shape(a) if isinstance(a, tuple) and len(a) == 4 else a for k, a in node.attrs.items()}
+        attrs = {
+            k: nhwc_shape(a) if isinstance(a, tuple) and len(a) == 4 else a for k, a in node.attrs.items()
+        }
         self.give(node.output, self.emit(node.op.name, *map(self.nhwc, node.inputs), **attrs).output)
         return True
 
     def softmax(self, node: Node) -> bool:
         if node.inputs[0] not in self.native:
             return False
-        result = self.emit(node.op.name, self.nhwc(node.inputs[0]), axis=_NHWC_AXIS[node.attrs["axis"]]).output
+        result = self.emit(
+            node.op.name, self.nhwc(node.inputs[0]), axis=_NHWC_AXIS[node.attrs["axis"]]
+        ).output
         self.give(node.output, result)
         return True
 
     # -- images --------------------------------------------------------------------------------------------
     def packed(self, w: Value, attrs: dict[str, Any], form: str) -> Value:
-        return self.emit("PackConvWeights", self.nchw(w), groups=attrs["groups"], form=form, stride=attrs["stride"],
-                         dilation=attrs["dilation"]).output
+        return self.emit(
+            "PackConvWeights",
+            self.nchw(w),
+            groups=attrs["groups"],
+            form=form,
+            stride=attrs["stride"],
+            dilation=attrs["dilation"],
+        ).output
 
     def conv(self, node: Node) -> bool:
         x, w = node.inputs
-        result = self.emit("ConvNHWC", self.nhwc(x), self.packed(w, node.attrs, "forward"), kernel_size=w.shape[2:],
-                           **node.attrs, out_channels=w.shape[0], epilogue="", has_bias=False, has_residual=False)
+        result = self.emit(
+            "ConvNHWC",
+            self.nhwc(x),
+            self.packed(w, node.attrs, "forward"),
+            kernel_size=w.shape[2:],
+            **node.attrs,
+            out_channels=w.shape[0],
+            epilogue="",
+            has_bias=False,
+            has_residual=False,
+        )
         self.give(node.output, result.output)
         return True
 
     def conv_input_grad(self, node: Node) -> bool:
         dy, w = node.inputs
         attrs = {k: a for k, a in node.attrs.items() if k != "input_shape"}
-        result = self.emit("ConvInputGradNHWC", self.nhwc(dy), self.packed(w, attrs, "input_grad"),
-                           input_shape=nhwc_shape(node.attrs["input_shape"]), kernel_size=w.shape[2:], **attrs)
+        result = self.emit(
+            "ConvInputGradNHWC",
+            self.nhwc(dy),
+            self.packed(w, attrs, "input_grad"),
+            input_shape=nhwc_shape(node.attrs["input_shape"]),
+            kernel_size=w.shape[2:],
+            **attrs,
+        )
         self.give(node.output, result.output)
         return True
 
@@ -211,9 +240,21 @@ class _Layout:
 
 _REDUCTIONS = ("ReduceSum", "ReduceMean", "ReduceProd", "ReduceMax", "ReduceMin", "ReduceAll", "ReduceAny")
 _RULES: dict[str, Callable[[_Layout, Node], bool]] = {
-    "Conv2D": _Layout.conv, "Conv2DInputGrad": _Layout.conv_input_grad, "Conv2DWeightGrad": _Layout.conv_weight_grad,
-    "MaxPool": _Layout.pool, "MaxPoolGrad": _Layout.pool, "AvgPool": _Layout.pool, "AvgPoolGrad": _Layout.pool,
-    "BatchNormTrain": _Layout.batch_norm, "BatchNormTrainGrad": _Layout.batch_norm, "Concat": _Layout.concat,
+    "Conv2D": _Layout.conv,
+    "Conv2DInputGrad": _Layout.conv_input_grad,
+    "Conv2DWeightGrad": _Layout.conv_weight_grad,
+    "MaxPool": _Layout.pool,
+    "MaxPoolGrad": _Layout.pool,
+    "AvgPool": _Layout.pool,
+    "AvgPoolGrad": _Layout.pool,
+    "BatchNormTrain": _Layout.batch_norm,
+    "BatchNormTrainGrad": _Layout.batch_norm,
+    "Concat": _Layout.concat,
     "BroadcastTo": _Layout.broadcast,
-    "Pad": _Layout.by_axis, "StridedSlice": _Layout.by_axis, "SliceScatter": _Layout.by_axis,
-    "Softmax": _Layout.softmax, "LogSoftmax": _Layout.softmax, **dict.fromkeys(_REDUCTIONS, _Layout.reduction)}
+    "Pad": _Layout.by_axis,
+    "StridedSlice": _Layout.by_axis,
+    "SliceScatter": _Layout.by_axis,
+    "Softmax": _Layout.softmax,
+    "LogSoftmax": _Layout.softmax,
+    **dict.fromkeys(_REDUCTIONS, _Layout.reduction),
+}

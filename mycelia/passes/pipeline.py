@@ -1,6 +1,7 @@
 """The pass manager: runs passes in order, times them, verifies between them, and shows each stage.
 
-A pass is a function ``pass_(graph) -> bool`` that rewrites a graph in place and says whether it changed anything.
+A pass is a function ``pass_(graph) -> bool`` that rewrites a graph in place and says whether it changed
+anything.
 """
 from __future__ import annotations
 
@@ -41,9 +42,11 @@ class Report:
     stages: list[Stage] = field(default_factory=list)
 
     def __str__(self) -> str:
-        lines = [f"  {s.name:<20} {s.seconds * 1e3:8.2f} ms  {s.nodes:>5} nodes{'' if s.changed else '  (no change)'}"
-                 for s in self.stages]
-        return "\n".join([f"{sum(s.seconds for s in self.stages) * 1e3:.2f} ms in {len(lines)} passes", *lines])
+        lines = [f"  {s.name:<20} {s.seconds * 1e3:8.2f} ms  {s.nodes:>5} nodes"
+                 f"{'' if s.changed else '  (no change)'}" for s in self.stages]
+        return "\n".join(
+            [f"{sum(s.seconds for s in self.stages) * 1e3:.2f} ms in {len(lines)} passes", *lines]
+        )
 
 
 class PassManager:
@@ -102,16 +105,28 @@ class Optimised:
     report: Report
 
 
-PREPARE: tuple[Pass, ...] = (functionalise, simplify, dead_code, fold_batch_norm, layout, simplify, dead_code, epilogue)
+PREPARE: tuple[Pass, ...] = (
+    functionalise,
+    simplify,
+    dead_code,
+    fold_batch_norm,
+    layout,
+    simplify,
+    dead_code,
+    epilogue,
+)
 FINISH: tuple[Pass, ...] = (simplify, fusion, dead_code)
 
 
-def optimise(graph: Graph, parameters: Collection[int] = (), dump: Dump | None = None, check: bool | None = None) -> Optimised:
+def optimise(
+    graph: Graph, parameters: Collection[int] = (), dump: Dump | None = None, check: bool | None = None
+) -> Optimised:
     """Runs the standard passes over a copy of a graph.
 
     Args:
         graph: as traced; left as it is.
-        parameters: indices of inputs that seldom change (and that the graph does not write): what depends on them alone is
+        parameters: indices of inputs that seldom change (and that the graph does not write): what depends on
+        them alone is
             hoisted into a prologue.
         dump: see `PassManager`.
         check: see `PassManager`.

@@ -1,9 +1,10 @@
 """The rewriting engine: rules of pattern, check and replacement, applied in one sweep from inputs to outputs.
 
-A pattern is written as text. ``outer:Transpose(inner:Transpose(x))`` matches a Transpose whose operand is the result of another;
-the rule's function gets a `Match` with the nodes ``outer`` and ``inner`` and the value ``x``. A number matches a constant
-whose elements all equal it, ``c:*`` any constant, and the operands of commutative operators match in either order.
-A rule returns the value that takes the node's place, or says why it does not apply with ``m.fail(reason)``.
+A pattern is written as text. ``outer:Transpose(inner:Transpose(x))`` matches a Transpose whose operand is the
+result of another; the rule's function gets a `Match` with the nodes ``outer`` and ``inner`` and the value
+``x``. A number matches a constant whose elements all equal it, ``c:*`` any constant, and the operands of
+commutative operators match in either order. A rule returns the value that takes the node's place, or says why
+it does not apply with ``m.fail(reason)``.
 
 Example:
     >>> @rule("Neg(Neg(x))")
@@ -22,8 +23,8 @@ import numpy as np
 
 from mycelia.ir.graph import Graph, Node, Value
 
-COMMUTATIVE = frozenset(["Add", "Mul", "Maximum", "Minimum", "LogicalAnd", "LogicalOr", "LogicalXor", "BitwiseAnd",
-                         "BitwiseOr", "BitwiseXor", "Equal", "NotEqual"])
+COMMUTATIVE = frozenset(["Add", "Mul", "Maximum", "Minimum", "LogicalAnd", "LogicalOr", "LogicalXor",
+    "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Equal", "NotEqual"])
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,9 @@ class Rule:
 def rule(pattern: str, name: str = "") -> Callable[[Callable[[Match], Result]], Rule]:
     """Makes a `Rule` of a function; its name is the function's, spaces for underscores."""
     def make(function: Callable[[Match], Result]) -> Rule:
-        return Rule(name or function.__name__.strip("_").replace("_", " "), compile_pattern(pattern), function)
+        return Rule(
+            name or function.__name__.strip("_").replace("_", " "), compile_pattern(pattern), function
+        )
     return make
 
 
@@ -112,8 +115,8 @@ class Rewriter:
         self.uses: dict[Value, int] = {}
 
     def run(self, graph: Graph) -> bool:
-        """Rewrites a graph in place and says whether anything changed. Nodes that lost their readers stay behind for
-        `passes.dead_code`."""
+        """Rewrites a graph in place and says whether anything changed. Nodes that lost their readers stay
+        behind for `passes.dead_code`."""
         self.uses = count_uses(graph)
         self.replaced: dict[Value, Value] = {}
         self.nodes: list[Node] = []
@@ -165,7 +168,9 @@ class Rewriter:
             return (result,) if isinstance(result, Value) else result
         return None
 
-    def emit(self, op: str, inputs: Sequence[Value], attrs: dict[str, Any], at: Node, origin: str) -> Sequence[Value]:
+    def emit(
+        self, op: str, inputs: Sequence[Value], attrs: dict[str, Any], at: Node, origin: str
+    ) -> Sequence[Value]:
         """The results of a new node, or of what the rules make of it."""
         node = make_node(op, inputs, attrs, at, f"{self.label}: {origin}" if self.label else origin)
         self.depth += 1
@@ -175,7 +180,9 @@ class Rewriter:
 
 
 def make_node(op: str, inputs: Sequence[Value], attrs: dict[str, Any], at: Node | None, origin: str) -> Node:
-    """A node outside any graph, with types by its operator's rule and the location of the node that it stands for."""
+    """A node outside any graph, with types by its operator's rule and the location of the node that it stands
+    for.
+    """
     from mycelia.ir import operator as registry
 
     operator = registry.get(op)
@@ -194,7 +201,8 @@ def count_uses(graph: Graph) -> dict[Value, int]:
     return uses
 
 
-# -- patterns ------------------------------------------------------------------------------------------------------
+# -- patterns
+# ------------------------------------------------------------------------------------------------------
 @dataclass
 class Pattern:
     """An operator applied to sub-patterns: names, numbers or patterns."""
@@ -205,8 +213,7 @@ class Pattern:
 
     def match(self, node: Node) -> Iterator[dict[str, Any]]:
         """The ways in which a node fits, each as names bound to nodes and values."""
-        for bound in self.match_node(node, {}):
-            yield bound
+        return self.match_node(node, {})
 
     def match_node(self, node: Node, bound: dict[str, Any]) -> Iterator[dict[str, Any]]:
         if node.op.name not in self.operators:
@@ -262,7 +269,9 @@ def filled_with(array: np.ndarray, number: float) -> bool:
     return 0 < array.size <= 1024 and bool((array == number).all())
 
 
-def _match_all(patterns: Sequence[Any], values: Sequence[Value], bound: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _match_all(
+    patterns: Sequence[Any], values: Sequence[Value], bound: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
     if not patterns:
         yield bound
         return

@@ -1,7 +1,8 @@
-"""Algebraic identities that hold bit for bit, folding of small constants, and common subexpressions: one sweep.
+"""Algebraic identities that hold bit for bit, folding of small constants, and common subexpressions: one
+sweep.
 
-Floating point keeps its meaning: ``x + 0.0`` is no identity (it turns -0.0 into 0.0), ``x * 0`` neither (NaN, infinity), but
-``x + -0.0``, ``x - 0.0``, ``x * 1`` and division by a power of two are.
+Floating point keeps its meaning: ``x + 0.0`` is no identity (it turns -0.0 into 0.0), ``x * 0`` neither (NaN,
+infinity), but ``x + -0.0``, ``x - 0.0``, ``x * 1`` and division by a power of two are.
 """
 from __future__ import annotations
 
@@ -15,7 +16,17 @@ from mycelia.ir.dtypes import DType
 from mycelia.ir.graph import Graph, Node, Value
 from mycelia.ir.interpreter import apply
 from mycelia.ir.types import merge_shapes, same_shape
-from mycelia.passes.rewrite import Match, Refused, Result, Rewriter, Rule, RuleSet, filled_with, make_node, rule
+from mycelia.passes.rewrite import (
+    Match,
+    Refused,
+    Result,
+    Rewriter,
+    Rule,
+    RuleSet,
+    filled_with,
+    make_node,
+    rule,
+)
 
 _FOLDED = 1024  # elements of the largest result that is computed while compiling
 
@@ -58,10 +69,15 @@ class Simplifier(Rewriter):
             return None
         results = apply(node, [v.node.attrs["value"] for v in node.inputs])  # type: ignore[union-attr]
         self.applied["constants folded"] = self.applied.get("constants folded", 0) + 1
-        return [self.emit("Constant", (), {"value": np.array(r)}, node, f"folded {node.op.name}")[0] for r in results]
+        return [
+            self.emit("Constant", (), {"value": np.array(r)}, node, f"folded {node.op.name}")[0]
+            for r in results
+        ]
 
     def read_unbroadcast(self, node: Node) -> None:
-        """Pointwise operators broadcast: they read the operand of a BroadcastTo where their own shape stays the same."""
+        """Pointwise operators broadcast: they read the operand of a BroadcastTo where their own shape stays
+        the same.
+        """
         for index, value in enumerate(node.inputs):
             source = value.node
             if source is None or source.op.name != "BroadcastTo":
@@ -106,7 +122,8 @@ def _exact(attr: Any) -> Any:
     return (kind, attr) if kind is bool else attr
 
 
-# -- rules -----------------------------------------------------------------------------------------------------
+# -- rules
+# -----------------------------------------------------------------------------------------------------
 def _same(m: Match, x: Value) -> Result:
     """``x`` in place of the root, unless the root broadcast it."""
     return x if x.type == m.node.output.type else m.fail("the other operand broadcasts it to a larger shape")
@@ -348,7 +365,11 @@ def lossless(source: DType, target: DType) -> bool:
     if source is target or source.kind == "b":
         return True
     if source.kind == "f":
-        narrower = {"float16": ("float32", "float64"), "bfloat16": ("float32", "float64"), "float32": ("float64",)}
+        narrower = {
+            "float16": ("float32", "float64"),
+            "bfloat16": ("float32", "float64"),
+            "float32": ("float64",),
+        }
         return target.name in narrower.get(source.name, ())
     if target.kind == "f":
         digits = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}[target.name]

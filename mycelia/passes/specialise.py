@@ -1,4 +1,6 @@
-"""From a symbolic graph to the static one of given shapes; kernels are shape-generic, so that only the plan is made anew."""
+"""From a symbolic graph to the static one of given shapes; kernels are shape-generic, so that only the plan
+is made anew.
+"""
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -42,12 +42,13 @@ class Choice:
 
     __slots__ = ("kernel", "refusals")
 
-    def __init__(self, kernel: api.Kernel, refusals: list[tuple[str, str]]) -> None:
+    def __init__(self, kernel: Any, refusals: list[tuple[str, str]]) -> None:
         self.kernel, self.refusals = kernel, refusals
 
 
 def choose(node: Node, device: str, target: Any) -> Choice:
-    """The first kernel that accepts a node: the operator's own, the generic pointwise one, the NumPy reference.
+    """The first kernel that accepts a node: the operator's own, the generic pointwise one, the NumPy
+    reference.
 
     Raises:
         NoKernel: none does.
@@ -80,6 +81,12 @@ class _Root:
         self.index = -1  # of its lifetime in the arena
         self.note = ""
 
+    @property
+    def place(self) -> Address:
+        """The address, once it is assigned."""
+        assert self.address is not None, f"{self.value!r} has no memory yet"
+        return self.address
+
 
 class _Builder:
     def __init__(self, graph: Graph, device: str, target: Any) -> None:
@@ -109,8 +116,17 @@ class _Builder:
                 if instruction is not None:
                     instructions.append(instruction)
         instructions += self.final_copies()
-        return Plan(graph.name, [v.type for v in graph.inputs], [v.type for v in graph.outputs],
-                    tuple(graph.writes), instructions, layout.nbytes, peak(lifetimes), self.data, self.buffers)
+        return Plan(
+            graph.name,
+            [v.type for v in graph.inputs],
+            [v.type for v in graph.outputs],
+            tuple(graph.writes),
+            instructions,
+            layout.nbytes,
+            peak(lifetimes),
+            self.data,
+            self.buffers,
+        )
 
     # -- values and their memory ---------------------------------------------------------------------------
     def trace_memory(self) -> None:
@@ -129,13 +145,17 @@ class _Builder:
                 roots[node.outputs[0]] = roots[node.inputs[0]]
                 continue
             if node.op.effects.writes:
-                raise ValueError(f"build: {name} is left in graph {self.graph.name}; run passes.functionalise first")
+                raise ValueError(
+                    f"build: {name} is left in graph {self.graph.name}; run passes.functionalise first"
+                )
             position = len(steps)
             for value in node.inputs:
                 roots[value].end = position
             for value in node.outputs:
                 if not value.type.is_static:
-                    raise ValueError(f"build: {value.type} in graph {self.graph.name} is symbolic; bind the graph first")
+                    raise ValueError(
+                        f"build: {value.type} in graph {self.graph.name} is symbolic; bind the graph first"
+                    )
                 roots[value] = _Root(value, position)
             if name in ("Cond", "While"):
                 choice = Choice(ControlFlow(lambda g: build(g, self.device, self.target)), [])
@@ -149,7 +169,9 @@ class _Builder:
         return Address(self.first_data + len(self.data) - 1, 0)
 
     def place_results(self) -> None:
-        """Outputs are computed in the caller's memory, written inputs in the input's own, where that is safe."""
+        """Outputs are computed in the caller's memory, written inputs in the input's own, where that is
+        safe.
+        """
         graph, roots, last = self.graph, self.roots, len(self.steps)
         count = len(graph.inputs)
         copies: list[tuple[_Root, _Root, int]] = []  # (from, to, bytes), in order, after all steps
@@ -173,7 +195,9 @@ class _Builder:
             saved.append((root, self.external(value, index), value.type.nbytes))
             overwritten.add(index)
         for position, (root, target, nbytes) in enumerate(saved):
-            if root.address is not None and root.address.slot in overwritten:  # inputs that exchange their values
+            if (
+                root.address is not None and root.address.slot in overwritten
+            ):  # inputs that exchange their values
                 spare = _Root(root.value, last)
                 self.spares.append(spare)
                 copies.append((root, spare, nbytes))
@@ -187,7 +211,9 @@ class _Builder:
         return root
 
     def may_overwrite(self, old: _Root, new: _Root) -> bool:
-        """Whether the producer of ``new`` may write where ``old`` is: everybody has read it, or reads in step."""
+        """Whether the producer of ``new`` may write where ``old`` is: everybody has read it, or reads in
+        step.
+        """
         if old.end < new.start:
             return True
         if old.end > new.start:
@@ -202,7 +228,9 @@ class _Builder:
         return bool(reading) and reading <= allowed
 
     def share_in_place(self) -> None:
-        """Lets a result take over the memory of an operand that dies at its node, where the kernel allows it."""
+        """Lets a result take over the memory of an operand that dies at its node, where the kernel allows
+        it.
+        """
         roots = self.roots
         merged: dict[_Root, _Root] = {}
         for position, (node, choice, _) in enumerate(self.steps):
@@ -225,7 +253,9 @@ class _Builder:
             for value, root in roots.items():
                 if root in merged:
                     roots[value] = self.final(root, merged)
-            self.copies = [(self.final(source, merged), target, nbytes) for source, target, nbytes in self.copies]
+            self.copies = [
+                (self.final(source, merged), target, nbytes) for source, target, nbytes in self.copies
+            ]
 
     @staticmethod
     def final(root: _Root, merged: dict[_Root, _Root]) -> _Root:
@@ -278,8 +308,10 @@ class _Builder:
             elif isinstance(arg, Table):
                 words.append(self.add_data(arg.array))
             else:
-                raise TypeError(f"kernel {choice.kernel.name} of {node.op.name}: an argument must be In, Out, Work, "
-                                f"Table or int. Received: {arg!r} (of type {type(arg).__name__})")
+                raise TypeError(
+                    f"kernel {choice.kernel.name} of {node.op.name}: an argument must be In, Out, Work, "
+                    f"Table or int. Received: {arg!r} (of type {type(arg).__name__})"
+                )
         return Instruction(node, choice.kernel.name, call.code, words, call.chunks, refusals=choice.refusals)
 
     def final_copies(self) -> list[Instruction]:
@@ -294,8 +326,8 @@ class _Builder:
         for root in dict.fromkeys(self.roots.values()):
             aliases = [named[v] for v, r in self.roots.items() if r is root and v is not root.value]
             note = ", ".join(filter(None, [root.note, "also " + " ".join(aliases) if aliases else ""]))
-            lines.append(Buffer(named[root.value], str(root.value.type), root.nbytes, root.address, root.start,
-                                root.end, note))  # type: ignore[arg-type]
+            lines.append(Buffer(named[root.value], str(root.value.type), root.nbytes, root.place, root.start,
+                                root.end, note))
         lines.sort(key=lambda b: (b.address.slot, b.address.offset, b.start))
         return lines
 

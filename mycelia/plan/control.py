@@ -1,4 +1,6 @@
-"""Control flow in plans: the branches of `Cond` and the parts of `While` are plans of their own, run from a call into Python."""
+"""Control flow in plans: the branches of `Cond` and the parts of `While` are plans of their own, run from a
+call into Python.
+"""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -24,7 +26,9 @@ def set_loader(load: Callable[[Plan], Run]) -> None:
 
 
 class Part:
-    """A subgraph that runs as a plan; by the interpreter where no runtime is registered. Built at its first run."""
+    """A subgraph that runs as a plan; by the interpreter where no runtime is registered. Built at its first
+    run.
+    """
 
     def __init__(self, graph: Graph, build: Callable[[Graph], Plan]) -> None:
         self.graph, self._build = graph, build

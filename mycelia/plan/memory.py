@@ -10,7 +10,9 @@ ALIGNMENT = 64
 
 @dataclass(frozen=True)
 class Lifetime:
-    """A buffer of ``nbytes`` that is in use from instruction ``start`` to instruction ``end``, both included."""
+    """A buffer of ``nbytes`` that is in use from instruction ``start`` to instruction ``end``, both
+    included.
+    """
 
     nbytes: int
     start: int
@@ -30,7 +32,8 @@ def aligned(nbytes: int) -> int:
 
 
 def assign_offsets(lifetimes: Sequence[Lifetime]) -> Layout:
-    """Places the largest buffers first, each into the smallest gap that fits between those that live at the same time.
+    """Places the largest buffers first, each into the smallest gap that fits between those that live at the
+    same time.
 
     Example:
         >>> assign_offsets([Lifetime(100, 0, 1), Lifetime(50, 1, 2), Lifetime(100, 2, 3)])

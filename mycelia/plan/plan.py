@@ -1,7 +1,8 @@
 """What a graph becomes: a list of instructions over memory slots, ready to be linked and walked.
 
-Memory is addressed by slot and offset. Slots are numbered: the graph's inputs, then its outputs, then the arena that
-holds all temporaries, then constant data (one slot for each array, fixed for the life of the plan).
+Memory is addressed by slot and offset. Slots are numbered: the graph's inputs, then its outputs, then the
+arena that holds all temporaries, then constant data (one slot for each array, fixed for the life of the
+plan).
 """
 from __future__ import annotations
 
@@ -118,8 +119,9 @@ def _lines(plan: Plan) -> Iterator[str]:
     external = sum(t.nbytes for t in plan.inputs) + sum(t.nbytes for t in plan.outputs)
     yield f"plan {plan.name}: {len(plan.instructions)} instructions, {len(plan.codes())} native functions, " \
           f"{len(plan.host_calls())} host calls"
-    yield f"memory: arena {plan.arena_bytes} bytes (peak of live buffers {plan.peak_bytes}), inputs and outputs " \
-          f"{external}, data {sum(aligned(a.nbytes) for a in plan.data)} in {len(plan.data)} arrays"
+    data = sum(aligned(array.nbytes) for array in plan.data)
+    yield f"memory: arena {plan.arena_bytes} bytes (peak of live buffers {plan.peak_bytes}), " \
+          f"inputs and outputs {external}, data {data} in {len(plan.data)} arrays"
     yield ""
     yield f"{'instruction':>11}  {'kernel':<28} {'chunks':>6}  node"
     for index, step in enumerate(plan.instructions):
@@ -134,5 +136,6 @@ def _lines(plan: Plan) -> Iterator[str]:
     for buffer in plan.buffers():
         alive = f"{buffer.start}..{buffer.end}"
         note = f"  ({buffer.note})" if buffer.note else ""
-        yield f"{plan.slot_name(buffer.address.slot):<10} {buffer.address.offset:>10} {buffer.nbytes:>10} {alive:>11}  " \
+        slot, offset = buffer.address
+        yield f"{plan.slot_name(slot):<10} {offset:>10} {buffer.nbytes:>10} {alive:>11}  " \
               f"{buffer.name}: {buffer.type}{note}"

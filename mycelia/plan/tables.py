@@ -13,7 +13,9 @@ from mycelia.plan.plan import Address, Instruction, Plan
 
 
 class Step(NamedTuple):
-    """One instruction: a native function's address, or a callable that takes ``count`` words from ``args`` on."""
+    """One instruction: a native function's address, or a callable that takes ``count`` words from ``args``
+    on.
+    """
 
     function: Union[int, Callable[..., None]]
     args: int
@@ -28,7 +30,8 @@ class Tables(NamedTuple):
     Attributes:
         steps: in order; ``node`` is the index into ``Plan.instructions``.
         words: argument words; addresses of the plan's own data are in place, those of slots are zero.
-        relocations: rows (word index, slot, byte offset), filled in at launch. Slots are the inputs, the outputs, the arena.
+        relocations: rows (word index, slot, byte offset), filled in at launch. Slots are the inputs, the
+        outputs, the arena.
         keep: arrays to whose memory words point.
     """
 
@@ -89,4 +92,5 @@ def array_at(address: int, kind: TensorType) -> np.ndarray:
     nbytes = kind.nbytes
     if not nbytes:
         return np.empty(kind.shape, kind.dtype.numpy)
-    return np.frombuffer((ctypes.c_uint8 * nbytes).from_address(address), kind.dtype.numpy).reshape(kind.shape)
+    memory: Any = (ctypes.c_uint8 * nbytes).from_address(address)
+    return np.frombuffer(memory, kind.dtype.numpy).reshape(kind.shape)

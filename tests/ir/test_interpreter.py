@@ -10,7 +10,9 @@ from mycelia.ir.parser import parse
 
 @pytest.mark.parametrize("name, dtype", [("float16", np.float16), ("bfloat16", ml_dtypes.bfloat16)])
 def test_halves_compute_in_float32_and_round_after_each_operator(name, dtype):
-    graph = parse(f"graph(%x: {name}[64], %y: {name}[64]) {{ %a = Mul(%x, %y)\n %b = Add(%a, %y)\n return %b }}")
+    graph = parse(
+        f"graph(%x: {name}[64], %y: {name}[64]) {{ %a = Mul(%x, %y)\n %b = Add(%a, %y)\n return %b }}"
+    )
     rng = np.random.default_rng(0)
     x, y = (rng.uniform(-3, 3, 64).astype(dtype) for _ in range(2))
     product = (x.astype(np.float32) * y.astype(np.float32)).astype(dtype)

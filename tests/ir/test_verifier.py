@@ -25,7 +25,11 @@ def broken(change) -> str:
     change(graph)
     with pytest.raises(VerificationError) as caught:
         verify(graph, "some_pass")
-    assert "after pass 'some_pass'" in str(caught.value) or "output" in str(caught.value) or "input" in str(caught.value)
+    assert (
+        "after pass 'some_pass'" in str(caught.value)
+        or "output" in str(caught.value)
+        or "input" in str(caught.value)
+    )
     return str(caught.value)
 
 

@@ -4,7 +4,9 @@ from mycelia.ir.graph import Graph, Value
 from mycelia.ir.types import TensorType
 
 
-def resnet50(batch: int = 1, size: int = 224, layers=(3, 4, 6, 3), width: int = 64, classes: int = 1000) -> Graph:
+def resnet50(
+    batch: int = 1, size: int = 224, layers=(3, 4, 6, 3), width: int = 64, classes: int = 1000
+) -> Graph:
     graph = Graph("resnet50")
     x = graph.input(TensorType(dtypes.float32, (batch, 3, size, size)), "x")
 
@@ -43,6 +45,8 @@ def resnet50(batch: int = 1, size: int = 224, layers=(3, 4, 6, 3), width: int = 
                 y = conv(y, inner * 4, 1, stride, name + ".d")
             y = graph.add("ReLU", graph.add("Add", z, y).output).output
     y = graph.add("ReduceMean", y, axes=(2, 3), keepdims=False).output
-    y = graph.add("MatMul", y, parameter("fc.weight", classes, y.shape[1]), transpose_a=False, transpose_b=True).output
+    y = graph.add(
+        "MatMul", y, parameter("fc.weight", classes, y.shape[1]), transpose_a=False, transpose_b=True
+    ).output
     graph.outputs = [graph.add("Add", y, parameter("fc.bias", classes)).output]
     return graph

@@ -17,8 +17,9 @@ from tests.passes.text import check_pass, random_inputs
 
 HOW = "stride=(1, 1), pads=(1, 1, 1, 1), dilation=(1, 1), groups=1"
 SHAPE = "{shape=(1, 4, 1, 1)}"
-BLOCK = f"""graph(%x: float32[2, 4, 6, 6], %w: float32[4, 4, 3, 3], %gamma: float32[4], %beta: float32[4], %mean: float32[4],
-                  %var: float32[4], %r: float32[2, 4, 6, 6]) {{
+BLOCK = f"""
+graph(%x: float32[2, 4, 6, 6], %w: float32[4, 4, 3, 3], %gamma: float32[4], %beta: float32[4],
+      %mean: float32[4], %var: float32[4], %r: float32[2, 4, 6, 6]) {{
   %c = Conv2D(%x, %w) {{{HOW}}}
   %m4 = Reshape(%mean) {SHAPE}
   %a = Sub(%c, %m4)
@@ -54,7 +55,8 @@ def test_inference_batch_norm_becomes_weights_and_bias():
     "%k = Constant() {value=array(float32[], 3.0)}\n%a = Mul(%c, %k)\n%e = Sub(%a, %g4)",
     "%a = Add(%c, %g4)\n%e = Div(%a, %g4)"])
 def test_other_chains(chain):
-    graph = check_pass(fold_batch_norm, f"""graph(%x: float32[2, 3, 5, 5], %w: float32[4, 3, 3, 3], %g: float32[4, 1, 1]) {{
+    graph = check_pass(fold_batch_norm, f"""
+    graph(%x: float32[2, 3, 5, 5], %w: float32[4, 3, 3, 3], %g: float32[4, 1, 1]) {{
       %c = Conv2D(%x, %w) {{{HOW}}}
       %g4 = Reshape(%g) {SHAPE}
       {chain}
@@ -88,12 +90,17 @@ def compiled(graph: Graph) -> Graph:
 def test_a_whole_block_is_one_convolution():
     graph = check_pass(compiled, BLOCK, equal=False, rtol=1e-4)
     conv = next(n for n in graph.nodes if n.op.name == "ConvNHWC")
-    assert (conv.attrs["has_bias"], conv.attrs["has_residual"], conv.attrs["epilogue"]) == (True, True, "relu")
+    assert (conv.attrs["has_bias"], conv.attrs["has_residual"], conv.attrs["epilogue"]) == (
+        True,
+        True,
+        "relu",
+    )
     assert "ReLU" not in operators(graph)
 
 
 def test_of_two_convolutions_in_a_sum_the_later_takes_the_other_as_residual():
-    graph = check_pass(compiled, f"""graph(%x: float32[2, 4, 6, 6], %w: float32[4, 4, 3, 3], %v: float32[4, 4, 3, 3]) {{
+    graph = check_pass(compiled, f"""
+    graph(%x: float32[2, 4, 6, 6], %w: float32[4, 4, 3, 3], %v: float32[4, 4, 3, 3]) {{
       %a = Conv2D(%x, %w) {{{HOW}}}
       %b = Conv2D(%x, %v) {{{HOW}}}
       %c = Add(%a, %b)
@@ -101,7 +108,9 @@ def test_of_two_convolutions_in_a_sum_the_later_takes_the_other_as_residual():
       return %y
     }}""", equal=False, rtol=1e-4)
     first, second = [n for n in graph.nodes if n.op.name == "ConvNHWC"]
-    assert not first.attrs["has_residual"] and second.attrs["has_residual"] and second.inputs[2] is first.output
+    assert (
+        not first.attrs["has_residual"] and second.attrs["has_residual"] and second.inputs[2] is first.output
+    )
 
 
 def test_hoisting_splits_off_what_depends_on_parameters():

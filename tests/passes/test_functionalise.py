@@ -1,4 +1,6 @@
-"""`mycelia.passes.functionalise`: writes through views against NumPy's own aliasing, which the interpreter has."""
+"""`mycelia.passes.functionalise`: writes through views against NumPy's own aliasing, which the interpreter
+has.
+"""
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -106,10 +108,21 @@ def programs(draw) -> Graph:
         if step == 0:
             values.append(graph.add("Neg", x).output)
         elif step == 1:
-            values.append(graph.add("Transpose", x, perm=tuple(draw(st.permutations(range(len(x.shape)))))).output)
+            values.append(
+                graph.add("Transpose", x, perm=tuple(draw(st.permutations(range(len(x.shape)))))).output
+            )
         elif step == 2 and x.type.size:
-            shapes = {6: ((6,), (2, 3), (3, 2), (1, 6)), 3: ((3,), (1, 3), (3, 1)), 2: ((2,), (1, 2)), 4: ((2, 2), (4,))}
-            values.append(graph.add("Reshape", x, shape=draw(st.sampled_from(shapes.get(x.type.size, (x.shape,))))).output)
+            shapes = {
+                6: ((6,), (2, 3), (3, 2), (1, 6)),
+                3: ((3,), (1, 3), (3, 1)),
+                2: ((2,), (1, 2)),
+                4: ((2, 2), (4,)),
+            }
+            values.append(
+                graph.add(
+                    "Reshape", x, shape=draw(st.sampled_from(shapes.get(x.type.size, (x.shape,))))
+                ).output
+            )
         elif step == 3:
             begin, end, strides = [], [], []
             for extent in x.shape:
@@ -118,14 +131,20 @@ def programs(draw) -> Graph:
                 else:
                     first = draw(st.integers(0, max(extent - 1, 0)))
                     begin.append(first), end.append(extent), strides.append(draw(st.integers(1, 2)))
-            values.append(graph.add("StridedSlice", x, begin=tuple(begin), end=tuple(end), strides=tuple(strides)).output)
+            values.append(
+                graph.add(
+                    "StridedSlice", x, begin=tuple(begin), end=tuple(end), strides=tuple(strides)
+                ).output
+            )
         else:
             same = [v for v in values if v.shape == x.shape]
             y = draw(st.sampled_from(same))
             if step == 4:
                 values.append(graph.add("Add", x, y).output)
             else:
-                values.append(graph.add("Assign", x, graph.add("Mul", y, graph.constant(np.float64(2))).output).output)
+                values.append(
+                    graph.add("Assign", x, graph.add("Mul", y, graph.constant(np.float64(2))).output).output
+                )
     graph.outputs = [draw(st.sampled_from(values)) for _ in range(2)]
     return graph
 

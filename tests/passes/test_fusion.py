@@ -5,10 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mycelia.ops  # noqa: F401
+from mycelia.ir import dtypes
 from mycelia.ir.graph import Graph
 from mycelia.ir.parser import parse
 from mycelia.ir.types import TensorType
-from mycelia.ir import dtypes
 from mycelia.ir.verifier import verify
 from mycelia.passes.fusion import MAX_INPUTS, MAX_NODES, fusion
 from mycelia.plan.build import build
@@ -135,7 +135,10 @@ SHAPES = ((4, 6), (6,), (4, 1), (), (1, 1))
 @st.composite
 def programs(draw) -> Graph:
     graph = Graph()
-    values = [graph.input(TensorType(dtypes.float64, draw(st.sampled_from(SHAPES)))) for _ in range(draw(st.integers(1, 4)))]
+    values = [
+        graph.input(TensorType(dtypes.float64, draw(st.sampled_from(SHAPES))))
+        for _ in range(draw(st.integers(1, 4)))
+    ]
     for _ in range(draw(st.integers(1, 24))):
         pick = st.sampled_from(values)
         kind = draw(st.integers(0, 9))
@@ -145,8 +148,12 @@ def programs(draw) -> Graph:
         elif kind < 7:
             node = graph.add(draw(st.sampled_from(BINARY)), x, draw(pick))
         elif kind == 7 and len(x.shape) == 2:
-            node = graph.add(draw(st.sampled_from(("ReduceSum", "ReduceMax"))), x, axes=(draw(st.integers(0, 1)),),
-                             keepdims=True)
+            node = graph.add(
+                draw(st.sampled_from(("ReduceSum", "ReduceMax"))),
+                x,
+                axes=(draw(st.integers(0, 1)),),
+                keepdims=True,
+            )
         elif kind == 8:
             node = graph.add("BroadcastTo", x, shape=(4, 6)) if len(x.shape) < 2 else graph.add("Neg", x)
         else:

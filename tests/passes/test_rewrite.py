@@ -20,7 +20,11 @@ def matches(pattern: str, graph: Graph) -> int:
 
 
 def test_patterns():
-    graph = graph_of("%c = Constant() {value=array(float32[], 2.0)}\n%a = Mul(%c, %x)\n%b = Exp(%a)\n%d = Add(%b, %b)\nreturn %d")
+    graph = graph_of("""%c = Constant() {value=array(float32[], 2.0)}
+      %a = Mul(%c, %x)
+      %b = Exp(%a)
+      %d = Add(%b, %b)
+      return %d""")
     assert matches("Mul(x, 2)", graph) == 1 and matches("Mul(x, 3)", graph) == 0
     assert matches("Sub(x, 2)", graph) == 0
     assert matches("Exp(inner:Mul(x, c:*))", graph) == 1
@@ -46,7 +50,10 @@ def test_a_refused_match_keeps_its_reason_and_a_rewrite_its_origin():
     graph = graph_of("%a = Neg(%x)\n%b = Exp(%a)\nreturn %a, %b")
     assert not rewriter.run(graph)
     (refused,) = rewriter.refused
-    assert refused.reason == "the negation has another reader" and "exp of negation at <Exp(float32[2])>" in str(refused)
+    assert (
+        refused.reason == "the negation has another reader"
+        and "exp of negation at <Exp(float32[2])>" in str(refused)
+    )
 
     graph = graph_of("%a = Neg(%x)\n%b = Exp(%a)  # net.py:3\nreturn %b")
     assert rewriter.run(graph)

@@ -21,7 +21,8 @@ def normalised(graph: Graph) -> str:
 
 def check_pass(step: Callable[[Graph], Any], before: str, expected: str | None = None, *, equal: bool = True,
                rtol: float = 0.0, inputs: Sequence[np.ndarray] | None = None, seed: int = 0) -> Graph:
-    """Runs a pass and dead code, compares with the expected text, and interprets both graphs on random inputs.
+    """Runs a pass and dead code, compares with the expected text, and interprets both graphs on random
+    inputs.
 
     Args:
         expected: None checks the numbers only.
@@ -37,7 +38,9 @@ def check_pass(step: Callable[[Graph], Any], before: str, expected: str | None =
     if expected is not None:
         wanted = parse(textwrap.dedent(expected))
         verify(wanted)
-        assert normalised(graph) == normalised(wanted), f"\n{to_text(graph)}\n-- expected --\n{to_text(wanted)}"
+        assert normalised(graph) == normalised(wanted), (
+            f"\n{to_text(graph)}\n-- expected --\n{to_text(wanted)}"
+        )
     check_numbers(original, graph, inputs or random_inputs(original, seed), equal, rtol)
     return graph
 

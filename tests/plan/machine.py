@@ -9,7 +9,9 @@ from mycelia.plan.plan import Address, Plan
 from tests.codegen.harness import aligned, function
 
 
-def execute(plan: Plan, inputs: Sequence[np.ndarray], backwards: bool = False) -> tuple[list[np.ndarray], list[np.ndarray]]:
+def execute(
+    plan: Plan, inputs: Sequence[np.ndarray], backwards: bool = False
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """The outputs, and the inputs as the plan leaves them."""
     given = []
     for array, kind in zip(inputs, plan.inputs, strict=True):
@@ -31,7 +33,9 @@ def execute(plan: Plan, inputs: Sequence[np.ndarray], backwards: bool = False) -
 
     for step in plan.instructions:
         if step.host is not None:
-            step.host.function([view(a, t) for a, t in step.host_inputs], [view(a, t) for a, t in step.host_outputs])
+            step.host.function(
+                [view(a, t) for a, t in step.host_inputs], [view(a, t) for a, t in step.host_outputs]
+            )
             continue
         words = np.array([pointer(w) if isinstance(w, Address) else w for w in step.words], np.int64)
         chunks = range(step.chunks)

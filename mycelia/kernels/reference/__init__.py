@@ -1,7 +1,7 @@
 """The fallback: operators without a native kernel run through their NumPy reference, in a host call.
 
-Every operator of the registry gets such a kernel at the lowest priority. `mycelia explain` shows each node that lands
-here; `fallbacks` lists the operators for which nothing else is registered.
+Every operator of the registry gets such a kernel at the lowest priority. `mycelia explain` shows each node
+that lands here; `fallbacks` lists the operators for which nothing else is registered.
 """
 from __future__ import annotations
 
@@ -50,7 +50,12 @@ def reference_kernel(op: Operator) -> ReferenceKernel:
 
 
 def fallbacks(device: str = "CPU") -> list[str]:
-    """Names of the operators that have no native kernel on a device and run on NumPy (after its kernels were registered)."""
+    """Names of the operators that have no native kernel on a device and run on NumPy (after its kernels were
+    registered).
+    """
     pointwise = bool(candidates("*pointwise", device))
-    return sorted(op.name for op in registry.REGISTRY.values()
-                  if not candidates(op.name, device) and not (op.pointwise and pointwise) and op.name != "Constant")
+    return sorted(
+        op.name
+        for op in registry.REGISTRY.values()
+        if not candidates(op.name, device) and not (op.pointwise and pointwise) and op.name != "Constant"
+    )
