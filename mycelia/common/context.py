@@ -75,7 +75,7 @@ def device_name(name: str, device: str) -> str:
     """
     known = _DEVICES.get(device.lower())
     if known is None:
-        near = difflib.get_close_matches(device.lower(), _DEVICES, 1)
+        near = difflib.get_close_matches(device.lower(), _DEVICES, 1, 0.7)
         hint = f"; did you mean {_DEVICES[near[0]]!r}?" if near else ""
         raise ValueError(f"{name} must be 'CPU', 'GPU' or 'Ascend' (also written 'NPU'). Received: {name}={device!r}{hint}")
     if known not in _RUNNABLE:
