@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from mycelia.ops.generator import seed_default
+
 _seed: int | None = None
 _callbacks: list[Callable[[int], None]] = []
 
@@ -51,3 +53,6 @@ def on_seed(callback: Callable[[int], None]) -> Callable[[int], None]:
     if _seed is not None:
         callback(_seed)
     return callback
+
+
+on_seed(seed_default)
