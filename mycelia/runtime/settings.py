@@ -1,4 +1,5 @@
 """What a script sets and asks of the runtime: MindSpore's ``mindspore.runtime``."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -19,7 +20,9 @@ def dispatch_threads_num(threads_num: int) -> None:
 
 def _check_threads(function: str, name: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{function}: {name} must be an int. Received: {name}={value!r} (of type {type(value).__name__})")
+        raise TypeError(
+            f"{function}: {name} must be an int. Received: {name}={value!r} (of type {type(value).__name__})"
+        )
     if value < 1:
         raise ValueError(f"{function}: {name} must be positive. Received: {name}={value}")
 
@@ -78,5 +81,15 @@ def empty_cache() -> None:
     cpu_memory().release_unused(0)
 
 
-__all__ = ["dispatch_threads_num", "empty_cache", "launch_blocking", "max_memory_allocated", "max_memory_reserved", "memory_allocated",
-           "memory_reserved", "memory_stats", "reset_peak_memory_stats", "synchronize"]
+__all__ = [
+    "dispatch_threads_num",
+    "empty_cache",
+    "launch_blocking",
+    "max_memory_allocated",
+    "max_memory_reserved",
+    "memory_allocated",
+    "memory_reserved",
+    "memory_stats",
+    "reset_peak_memory_stats",
+    "synchronize",
+]

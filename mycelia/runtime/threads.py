@@ -80,7 +80,8 @@ def set_num_threads(n: int | None) -> None:
 
 
 def pool_field(name: str) -> int:
-    """A field of the pool, for reports and tests: ``started``, ``sleepers``, ``waits`` (joins that ended in running alone)..."""
+    """A field of the pool, for reports and tests: ``started``, ``sleepers``, ``helped`` (chunks run by workers),
+    ``waits`` (joins that took too long)..."""
     runtime_block()
     return int(_pool_view()[name])
 
@@ -89,7 +90,7 @@ def _pool_view() -> np.void:
     import ctypes
 
     kinds = {"done": "<i8", "function": "<i8", "arguments": "<i8", "total": "<i8", "status": "<i8", "ticket": "<i8",
-             "alone_until": "<i8", "alone_for": "<i8", "waits": "<i8"}
+             "alone_until": "<i8", "alone_for": "<i8", "waits": "<i8", "helped": "<i8"}
     layout = np.dtype({"names": list(pool.FIELDS), "formats": [kinds.get(n, "<i4") for n in pool.FIELDS],
                        "offsets": list(pool.FIELDS.values()), "itemsize": pool.BYTES})
     return np.frombuffer((ctypes.c_char * pool.BYTES).from_address(_pool_address), layout)[0]

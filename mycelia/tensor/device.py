@@ -29,7 +29,7 @@ class Stream:
 
     def record(self) -> Event:
         """An event that happens once all work queued so far is done."""
-        event = Event(self.device)
+        event = self.device.event()
         event.record(self)
         return event
 

@@ -46,7 +46,7 @@ class Storage:
         try:
             self.address = home.pop()
         except IndexError:
-            self._home = NOWHERE  # what __del__ finds if there is no memory
+            self._home, self.address = NOWHERE, 0  # what __del__ finds if there is no memory
             self.address = device.allocate(nbytes)
             self._home = home
 
@@ -99,11 +99,14 @@ class Storage:
             return np.empty(shape, dtype)
         if self.device.host_addressable:
             memory = np.asarray(_Memory(self, self.address, self.nbytes))
-            return np.ndarray(shape, dtype, memory, offset, strides)  # type: ignore[arg-type]
+            try:
+                return np.ndarray(shape, dtype, memory, offset, strides)  # type: ignore[arg-type]
+            except (TypeError, ValueError):
+                pass  # outside; said below
         low, high = _extent(dtype.itemsize, shape, strides, offset)
         if low < 0 or high > self.nbytes:
-            raise ValueError(f"as_numpy: shape {shape} with strides {strides} at byte {offset} reaches from byte {low} to {high}. "
-                             f"Received: a storage of {self.nbytes} bytes")
+            raise ValueError(f"as_numpy: shape {shape} with strides {strides} at byte {offset} reaches from byte {low} "
+                             f"to {high}. Received: a storage of {self.nbytes} bytes")
         copy = np.empty(high - low, np.uint8)
         self.device.copy_out(self.address + low, copy)
         return np.ndarray(shape, dtype, copy, offset - low, strides)  # type: ignore[arg-type]

@@ -25,6 +25,7 @@ FIELDS = {
     "function": 192, "arguments": 200, "total": 208, "status": 216,
     "owner": 256, "started": 260, "stop": 264, "failed": 268,
     "alone_until": 320, "alone_for": 328, "waits": 336,
+    "helped": 384,
 }
 
 # Nanoseconds.
@@ -129,13 +130,17 @@ entry:
   %active.at = getelementptr i8, ptr %pool, i64 {active}
   %stop.at = getelementptr i8, ptr %pool, i64 {stop}
   %started.at = getelementptr i8, ptr %pool, i64 {started}
+  %helped.at = getelementptr i8, ptr %pool, i64 {helped}
   store i64 0, ptr %spins
   br label %look
 look:
   ; The epoch is read before the claim: a job published after a vain claim changes it, and the sleep returns at once.
   %ticket = load atomic i64, ptr %pool seq_cst, align 8
   %worked = call i1 @claim(ptr %pool)
-  br i1 %worked, label %fresh, label %idle
+  br i1 %worked, label %helped, label %idle
+helped:
+  %helped.before = atomicrmw add ptr %helped.at, i64 1 monotonic
+  br label %fresh
 fresh:
   store i64 0, ptr %spins
   br label %look
