@@ -1,4 +1,5 @@
 """MindSpore's ``mindspore.common``: tensors, parameters, initializers, the seed, settings."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -21,10 +22,33 @@ from mycelia.ir.dtypes import (
 from mycelia.tensor.parameter import Parameter, ParameterTuple
 from mycelia.tensor.tensor import Tensor
 
-_LATER = {"set_seed": "seed", "get_seed": "seed", "dtype_to_nptype": "dtype", "dtype_to_pytype": "dtype", "pytype_to_dtype": "dtype"}
+_LATER = {
+    "set_seed": "seed",
+    "get_seed": "seed",
+    "dtype_to_nptype": "dtype",
+    "dtype_to_pytype": "dtype",
+    "pytype_to_dtype": "dtype",
+}
 
-__all__ = ["Parameter", "ParameterTuple", "Tensor", "bfloat16", "bool_", "float16", "float32", "float64", "int16", "int32", "int64", "int8",
-           "uint16", "uint32", "uint64", "uint8", *_LATER]
+__all__ = [
+    "Parameter",
+    "ParameterTuple",
+    "Tensor",
+    "bfloat16",
+    "bool_",
+    "float16",
+    "float32",
+    "float64",
+    "int16",
+    "int32",
+    "int64",
+    "int8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "uint8",
+    *_LATER,
+]
 
 
 def __getattr__(name: str) -> Any:

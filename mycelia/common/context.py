@@ -1,8 +1,9 @@
 """Settings of the process: `set_context`, `get_context`, `set_device`.
 
-Every key of MindSpore 2.10 is known and its value checked. Keys that steer an accelerator that is not there (``ascend_config``, ``op_timeout``...)
-are kept and given back, and change nothing on the CPU.
+Every key of MindSpore 2.10 is known and its value checked. Keys that steer an accelerator that is not there
+(``ascend_config``, ``op_timeout``...) are kept and given back, and change nothing on the CPU.
 """
+
 from __future__ import annotations
 
 import difflib
@@ -10,6 +11,7 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from mycelia.engine import mode as _mode
@@ -20,7 +22,14 @@ PYNATIVE_MODE = _mode.PYNATIVE_MODE
 STRICT, COMPATIBLE, LAX = 0, 1, 2
 
 _MODE_NAMES = {GRAPH_MODE: "GRAPH", PYNATIVE_MODE: "PYNATIVE"}
-_DEVICES = {"cpu": "CPU", "hostile": "hostile", "ascend": "Ascend", "davinci": "Ascend", "npu": "Ascend", "gpu": "GPU"}
+_DEVICES = {
+    "cpu": "CPU",
+    "hostile": "hostile",
+    "ascend": "Ascend",
+    "davinci": "Ascend",
+    "npu": "Ascend",
+    "gpu": "GPU",
+}
 _RUNNABLE = ("CPU", "hostile")
 
 
@@ -36,8 +45,12 @@ class _Key:
 def _one_of(*allowed: Any) -> Callable[[str, Any], Any]:
     def check(name: str, value: Any) -> Any:
         if value not in allowed:
-            raise ValueError(f"set_context: {name} must be one of {', '.join(map(repr, allowed))}. Received: {name}={value!r}")
+            raise ValueError(
+                f"set_context: {name} must be one of {', '.join(map(repr, allowed))}. Received: "
+                f"{name}={value!r}"
+            )
         return value
+
     return check
 
 
@@ -47,12 +60,15 @@ def _at_least(low: int, high: int | None = None) -> Callable[[str, Any], Any]:
             span = f"at least {low}" if high is None else f"from {low} to {high}"
             raise ValueError(f"set_context: {name} must be {span}. Received: {name}={value}")
         return value
+
     return check
 
 
 def _mode_number(name: str, value: int) -> int:
     if value not in _MODE_NAMES:
-        raise ValueError(f"set_context: mode must be GRAPH_MODE (0) or PYNATIVE_MODE (1). Received: mode={value!r}")
+        raise ValueError(
+            f"set_context: mode must be GRAPH_MODE (0) or PYNATIVE_MODE (1). Received: mode={value!r}"
+        )
     return int(value)
 
 
@@ -63,7 +79,9 @@ def _graph_level(name: str, value: int) -> int:
 
 def _gigabytes(name: str, value: str) -> float:
     if not re.fullmatch(r"(0\.|[1-9])[0-9]*\.?[0-9]*GB", value):
-        raise ValueError(f"set_context: {name} must be a size such as '2GB' or '0.5GB'. Received: {name}={value!r}")
+        raise ValueError(
+            f"set_context: {name} must be a size such as '2GB' or '0.5GB'. Received: {name}={value!r}"
+        )
     return float(value[:-2])
 
 
@@ -77,10 +95,15 @@ def device_name(name: str, device: str) -> str:
     if known is None:
         near = difflib.get_close_matches(device.lower(), _DEVICES, 1, 0.7)
         hint = f"; did you mean {_DEVICES[near[0]]!r}?" if near else ""
-        raise ValueError(f"{name} must be 'CPU', 'GPU' or 'Ascend' (also written 'NPU'). Received: {name}={device!r}{hint}")
+        raise ValueError(
+            f"{name} must be 'CPU', 'GPU' or 'Ascend' (also written 'NPU'). Received: {name}={device!r}{hint}"
+        )
     if known not in _RUNNABLE:
-        raise ValueError(f"{name}={device!r} is not available: this version of Mycelia runs on 'CPU' only. The same script "
-                         f"runs there with {name}='CPU', or with `mycelia run --device CPU SCRIPT` without being changed")
+        raise ValueError(
+            f"{name}={device!r} is not available: this version of Mycelia runs on 'CPU' only. The same "
+            "script "
+            f"runs there with {name}='CPU', or with `mycelia run --device CPU SCRIPT` without being changed"
+        )
     return known
 
 
@@ -131,13 +154,14 @@ _KEYS: dict[str, _Key] = {
 }
 
 _values: dict[str, Any] = {key: spec.default for key, spec in _KEYS.items()}
-_locked: dict[str, str] = {}          # key -> who fixed it, e.g. "--mode GRAPH"
+_locked: dict[str, str] = {}  # key -> who fixed it, e.g. "--mode GRAPH"
 _told: set[str] = set()
 _listeners: dict[str, list[Callable[[Any], None]]] = {}
 
 
 def on_change(key: str, listener: Callable[[Any], None]) -> None:
-    """Calls ``listener(value)`` whenever the key is set; at once too, if its value is no longer the default."""
+    """Calls ``listener(value)`` whenever the key is set; at once too, if its value is no longer the
+    default."""
     _listeners.setdefault(key, []).append(listener)
     if _values[key] != _KEYS[key].default:
         listener(_values[key])
@@ -147,8 +171,10 @@ def _require_known(function: str, key: str) -> _Key:
     spec = _KEYS.get(key)
     if spec is None:
         near = difflib.get_close_matches(key, _KEYS, 1)
-        raise ValueError(f"{function}: unknown key {key!r}" + (f"; did you mean {near[0]!r}?" if near else
-                         f". Known keys: {', '.join(sorted(_KEYS))}"))
+        raise ValueError(
+            f"{function}: unknown key {key!r}"
+            + (f"; did you mean {near[0]!r}?" if near else f". Known keys: {', '.join(sorted(_KEYS))}")
+        )
     return spec
 
 
@@ -156,8 +182,9 @@ def set_context(**kwargs: Any) -> None:
     """Sets one or more settings of the process.
 
     Args:
-        **kwargs: by key. Those that matter here: ``mode`` (`GRAPH_MODE` compiles an outermost Cell call as one graph, `PYNATIVE_MODE`, the default, runs
-            operator by operator), ``device_target``, ``save_graphs`` (True or 1-3: each stage of compilation as text under ``save_graphs_path``),
+        **kwargs: by key. Those that matter here: ``mode`` (`GRAPH_MODE` compiles an outermost Cell call as
+            one graph, `PYNATIVE_MODE`, the default, runs operator by operator), ``device_target``,
+            ``save_graphs`` (True or 1-3: each stage of compilation as text under ``save_graphs_path``),
             ``runtime_num_threads``, ``enable_compile_cache`` with ``compile_cache_path``.
 
     Raises:
@@ -173,8 +200,10 @@ def set_context(**kwargs: Any) -> None:
     for key, value in kwargs.items():
         spec = _require_known("set_context", key)
         if not isinstance(value, spec.types):
-            raise TypeError(f"set_context: {key} must be {' or '.join(t.__name__ for t in spec.types)}. Received: "
-                            f"{key}={value!r} (of type {type(value).__name__})")
+            raise TypeError(
+                f"set_context: {key} must be {' or '.join(t.__name__ for t in spec.types)}. Received: "
+                f"{key}={value!r} (of type {type(value).__name__})"
+            )
         checked[key] = value
     for key, value in checked.items():
         if key in _locked:
@@ -202,15 +231,18 @@ def set_device(device_target: str, device_id: int | None = None) -> None:
         device_id: number of the device among those of its kind.
     """
     if not isinstance(device_target, str):
-        raise TypeError(f"set_device: device_target must be str. Received: {device_target!r} (of type "
-                        f"{type(device_target).__name__})")
+        raise TypeError(
+            f"set_device: device_target must be str. Received: {device_target!r} (of type "
+            f"{type(device_target).__name__})"
+        )
     set_context(device_target=device_target)
     if device_id is not None:
         set_context(device_id=device_id)
 
 
 def fix(key: str, value: Any, source: str) -> None:
-    """Sets a key so that later `set_context` calls of the script do not change it (options of the command line).
+    """Sets a key so that later `set_context` calls of the script do not change it (options of the command
+    line).
 
     Args:
         source: what the note on stderr names, e.g. ``"--mode GRAPH"``.
@@ -226,7 +258,10 @@ def _say_locked(key: str, value: Any) -> None:
     if value == current or key in _told:
         return
     _told.add(key)
-    print(f"mycelia: {_locked[key]} on the command line wins over the script's set_context({key}={shown})", file=sys.stderr)
+    print(
+        f"mycelia: {_locked[key]} on the command line wins over the script's set_context({key}={shown})",
+        file=sys.stderr,
+    )
 
 
 def _store(key: str, value: Any) -> None:
@@ -244,7 +279,15 @@ def _set_threads(count: int) -> None:
         set_num_threads(count)
 
 
+def _save_graphs(_: Any) -> None:
+    from mycelia.engine import graph_files
+
+    graph_files.folder = Path(_values["save_graphs_path"]) if _values["save_graphs"] else None
+
+
 on_change("runtime_num_threads", _set_threads)
+on_change("save_graphs", _save_graphs)
+on_change("save_graphs_path", _save_graphs)
 on_change("device_target", set_default_device)
 
 

@@ -1,4 +1,5 @@
 """Element types by MindSpore's names: ``from mindspore import dtype as mstype``."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -31,7 +32,23 @@ half, single, double, float_ = float16, float32, float64, float64
 
 int_type = (int8, int16, int32, int64)
 uint_type = (uint8, uint16, uint32, uint64)
-signed_type = (int8, byte, int16, short, int32, intc, int64, intp, float16, half, float32, single, float64, double, bfloat16)
+signed_type = (
+    int8,
+    byte,
+    int16,
+    short,
+    int32,
+    intc,
+    int64,
+    intp,
+    float16,
+    half,
+    float32,
+    single,
+    float64,
+    double,
+    bfloat16,
+)
 float_type = dtypes.FLOATS
 number_type = (*int_type, *uint_type, *float_type)
 all_types = (bool_, *number_type)
@@ -80,10 +97,50 @@ def type_size_in_bytes(dtype: DType) -> int:
 
 def _require(dtype: Any, function: str) -> None:
     if not isinstance(dtype, DType):
-        raise TypeError(f"{function}: must be an element type such as mindspore.float32. Received: {dtype!r} (of type {type(dtype).__name__})")
+        raise TypeError(
+            f"{function}: must be an element type such as mindspore.float32. Received: {dtype!r} (of type "
+            f"{type(dtype).__name__})"
+        )
 
 
-__all__ = ["Type", "all_types", "bfloat16", "bool_", "byte", "double", "dtype_to_nptype", "dtype_to_pytype", "float16", "float32", "float64",
-           "float_", "float_type", "half", "int16", "int32", "int64", "int8", "int_", "int_type", "intc", "intp", "long", "number_type",
-           "pytype_to_dtype", "short", "signed_type", "single", "type_size_in_bytes", "ubyte", "uint", "uint16", "uint32", "uint64", "uint8",
-           "uint_type", "uintc", "uintp", "ushort"]
+__all__ = [
+    "Type",
+    "all_types",
+    "bfloat16",
+    "bool_",
+    "byte",
+    "double",
+    "dtype_to_nptype",
+    "dtype_to_pytype",
+    "float16",
+    "float32",
+    "float64",
+    "float_",
+    "float_type",
+    "half",
+    "int16",
+    "int32",
+    "int64",
+    "int8",
+    "int_",
+    "int_type",
+    "intc",
+    "intp",
+    "long",
+    "number_type",
+    "pytype_to_dtype",
+    "short",
+    "signed_type",
+    "single",
+    "type_size_in_bytes",
+    "ubyte",
+    "uint",
+    "uint16",
+    "uint32",
+    "uint64",
+    "uint8",
+    "uint_type",
+    "uintc",
+    "uintp",
+    "ushort",
+]

@@ -1,7 +1,9 @@
 """Initializers: how parameters get their first values.
 
-All draws come from one generator, which `mycelia.set_seed` starts anew: a script with a seed builds the same network every time.
+All draws come from one generator, which `mycelia.set_seed` starts anew: a script with a seed builds the same
+network every time.
 """
+
 from __future__ import annotations
 
 import math
@@ -32,7 +34,8 @@ def generator() -> np.random.Generator:
 
 
 class Initializer:
-    """Base of initializers; a subclass gives the values in ``draw(shape)``, calling it fills an array in place."""
+    """Base of initializers; a subclass gives the values in ``draw(shape)``, calling it fills an array in
+    place."""
 
     def draw(self, shape: tuple[int, ...]) -> np.ndarray | float:
         raise NotImplementedError(f"{type(self).__name__} does not say what values it gives (draw)")
@@ -64,8 +67,11 @@ def fans(shape: Sequence[int]) -> tuple[int, int]:
         ValueError: fewer than two axes.
     """
     if len(shape) < 2:
-        raise ValueError(f"this initializer needs a shape of at least two axes, (out, in, ...). Received: shape={tuple(shape)}; use Normal, "
-                         f"Uniform or Zero for vectors")
+        raise ValueError(
+            "this initializer needs a shape of at least two axes, (out, in, ...). Received: "
+            f"shape={tuple(shape)}; use Normal, "
+            f"Uniform or Zero for vectors"
+        )
     window = math.prod(shape[2:])
     return shape[1] * window, shape[0] * window
 
@@ -101,7 +107,8 @@ class Normal(Initializer):
 
 
 class TruncatedNormal(Initializer):
-    """Normal with standard deviation ``sigma`` and mean ``mean``, restricted to the interval from ``a`` to ``b``.
+    """Normal with standard deviation ``sigma`` and mean ``mean``, restricted to the interval from ``a`` to
+    ``b``.
 
     Raises:
         ValueError: the interval lies so far out that it holds next to nothing of the distribution.
@@ -118,7 +125,10 @@ class TruncatedNormal(Initializer):
             if not count:
                 return values
             values[outside] = _normal((count,), self.sigma, self.mean)
-        raise ValueError(f"TruncatedNormal: hardly any value of sigma={self.sigma}, mean={self.mean} lies between a={self.a} and b={self.b}")
+        raise ValueError(
+            f"TruncatedNormal: hardly any value of sigma={self.sigma}, mean={self.mean} lies between "
+            f"a={self.a} and b={self.b}"
+        )
 
 
 class Uniform(Initializer):
@@ -132,7 +142,8 @@ class Uniform(Initializer):
 
 
 class XavierUniform(Initializer):
-    """Uniform within ``gain * sqrt(6 / (fan_in + fan_out))``. Glorot and Bengio, AISTATS 2010, equation 16."""
+    """Uniform within ``gain * sqrt(6 / (fan_in + fan_out))``. Glorot and Bengio, AISTATS 2010, equation
+    16."""
 
     def __init__(self, gain: float = 1) -> None:
         self.gain = gain
@@ -152,8 +163,13 @@ class XavierNormal(Initializer):
 
 
 _GAINS: dict[str, Callable[[float], float]] = {
-    "linear": lambda slope: 1.0, "conv1d": lambda slope: 1.0, "conv2d": lambda slope: 1.0, "conv3d": lambda slope: 1.0,
-    "sigmoid": lambda slope: 1.0, "tanh": lambda slope: 5.0 / 3.0, "relu": lambda slope: math.sqrt(2.0),
+    "linear": lambda slope: 1.0,
+    "conv1d": lambda slope: 1.0,
+    "conv2d": lambda slope: 1.0,
+    "conv3d": lambda slope: 1.0,
+    "sigmoid": lambda slope: 1.0,
+    "tanh": lambda slope: 5.0 / 3.0,
+    "relu": lambda slope: math.sqrt(2.0),
     "leaky_relu": lambda slope: math.sqrt(2.0 / (1.0 + slope**2)),
 }
 
@@ -167,11 +183,18 @@ class _He(Initializer):
         nonlinearity: what follows the layer.
     """
 
-    def __init__(self, negative_slope: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu") -> None:
+    def __init__(
+        self, negative_slope: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu"
+    ) -> None:
         if mode not in ("fan_in", "fan_out"):
-            raise ValueError(f"{type(self).__name__}: mode must be 'fan_in' or 'fan_out'. Received: mode={mode!r}")
+            raise ValueError(
+                f"{type(self).__name__}: mode must be 'fan_in' or 'fan_out'. Received: mode={mode!r}"
+            )
         if nonlinearity not in _GAINS:
-            raise ValueError(f"{type(self).__name__}: nonlinearity must be one of {', '.join(_GAINS)}. Received: {nonlinearity!r}")
+            raise ValueError(
+                f"{type(self).__name__}: nonlinearity must be one of {', '.join(_GAINS)}. Received: "
+                f"{nonlinearity!r}"
+            )
         self.negative_slope, self.mode, self.nonlinearity = negative_slope, mode, nonlinearity
 
     def deviation(self, shape: tuple[int, ...]) -> float:
@@ -203,7 +226,8 @@ class Identity(Initializer):
 
 
 class Orthogonal(Initializer):
-    """Orthogonal rows or columns (the fewer), times ``gain``; axes after the first count as one. Saxe et al. 2013."""
+    """Orthogonal rows or columns (the fewer), times ``gain``; axes after the first count as one. Saxe et al.
+    2013."""
 
     def __init__(self, gain: float = 1.0) -> None:
         self.gain = gain
@@ -218,9 +242,22 @@ class Orthogonal(Initializer):
 
 
 _BY_NAME: dict[str, type[Initializer]] = {
-    "zero": Zero, "zeros": Zero, "one": One, "ones": One, "normal": Normal, "uniform": Uniform, "truncatednormal": TruncatedNormal,
-    "xavier_uniform": XavierUniform, "xavieruniform": XavierUniform, "xavier_normal": XavierNormal, "xaviernormal": XavierNormal,
-    "he_uniform": HeUniform, "heuniform": HeUniform, "he_normal": HeNormal, "henormal": HeNormal, "identity": Identity,
+    "zero": Zero,
+    "zeros": Zero,
+    "one": One,
+    "ones": One,
+    "normal": Normal,
+    "uniform": Uniform,
+    "truncatednormal": TruncatedNormal,
+    "xavier_uniform": XavierUniform,
+    "xavieruniform": XavierUniform,
+    "xavier_normal": XavierNormal,
+    "xaviernormal": XavierNormal,
+    "he_uniform": HeUniform,
+    "heuniform": HeUniform,
+    "he_normal": HeNormal,
+    "henormal": HeNormal,
+    "identity": Identity,
     "orthogonal": Orthogonal,
 }
 
@@ -229,7 +266,8 @@ def initializer(init: Any, shape: Any = None, dtype: DType | None = float32) -> 
     """A tensor of initial values.
 
     Args:
-        init: an `Initializer`, its name such as ``"he_uniform"`` or ``"zeros"``, a number, or a Tensor of that shape.
+        init: an `Initializer`, its name such as ``"he_uniform"`` or ``"zeros"``, a number, or a Tensor of
+            that shape.
         shape: an int or a sequence of ints.
         dtype: element type.
 
@@ -245,10 +283,15 @@ def initializer(init: Any, shape: Any = None, dtype: DType | None = float32) -> 
     extents = _extents(init, shape)
     if isinstance(init, Tensor):
         if init.shape != extents:
-            raise ValueError(f"initializer: a Tensor must have the shape asked for, {extents}. Received: init of shape {init.shape}")
+            raise ValueError(
+                f"initializer: a Tensor must have the shape asked for, {extents}. Received: init of shape "
+                f"{init.shape}"
+            )
         return init if init.dtype is dtype else Tensor(init, dtype)
     rule = _rule(init)
-    return Tensor.from_numpy(np.asarray(np.broadcast_to(rule.draw(extents), extents)).astype(dtype.numpy, order="C"))
+    return Tensor.from_numpy(
+        np.asarray(np.broadcast_to(rule.draw(extents), extents)).astype(dtype.numpy, order="C")
+    )
 
 
 def _rule(init: Any) -> Initializer:
@@ -260,13 +303,18 @@ def _rule(init: Any) -> Initializer:
             import difflib
 
             near = difflib.get_close_matches(init.lower(), _BY_NAME, 3)
-            raise ValueError(f"initializer: no initializer is named {init!r}" + (f"; did you mean {', '.join(near)}?" if near else
-                             f"; known: {', '.join(_BY_NAME)}"))
+            raise ValueError(
+                f"initializer: no initializer is named {init!r}"
+                + (f"; did you mean {', '.join(near)}?" if near else f"; known: {', '.join(_BY_NAME)}")
+            )
         return rule()
     if isinstance(init, (int, float, np.number)) and not isinstance(init, bool):
         return Constant(init)
-    raise TypeError(f"initializer: init must be an Initializer, a name, a number or a Tensor. Received: {init!r:.80} (of type "
-                    f"{type(init).__name__})")
+    raise TypeError(
+        f"initializer: init must be an Initializer, a name, a number or a Tensor. Received: {init!r:.80} (of "
+        "type "
+        f"{type(init).__name__})"
+    )
 
 
 def _extents(init: Any, shape: Any) -> tuple[int, ...]:
@@ -281,5 +329,19 @@ def _extents(init: Any, shape: Any) -> tuple[int, ...]:
     return tuple(int(e) for e in extents)
 
 
-__all__ = ["Constant", "HeNormal", "HeUniform", "Identity", "Initializer", "Normal", "One", "Orthogonal", "TruncatedNormal", "Uniform",
-           "XavierNormal", "XavierUniform", "Zero", "initializer"]
+__all__ = [
+    "Constant",
+    "HeNormal",
+    "HeUniform",
+    "Identity",
+    "Initializer",
+    "Normal",
+    "One",
+    "Orthogonal",
+    "TruncatedNormal",
+    "Uniform",
+    "XavierNormal",
+    "XavierUniform",
+    "Zero",
+    "initializer",
+]

@@ -2,6 +2,7 @@
 
 Metrics (``nn.Accuracy``...) are those of `mycelia.train.metrics`, looked up when they are first named.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -30,12 +31,42 @@ from mycelia.nn.loss import *  # noqa: F403
 from mycelia.nn.optim import *  # noqa: F403
 from mycelia.nn.wrap import *  # noqa: F403
 
-_METRICS = frozenset(["MAE", "MSE", "Accuracy", "Loss", "Metric", "Top1CategoricalAccuracy", "Top5CategoricalAccuracy",
-                      "TopKCategoricalAccuracy", "get_metric_fn", "names"])
+_METRICS = frozenset(
+    [
+        "MAE",
+        "MSE",
+        "Accuracy",
+        "Loss",
+        "Metric",
+        "Top1CategoricalAccuracy",
+        "Top5CategoricalAccuracy",
+        "TopKCategoricalAccuracy",
+        "get_metric_fn",
+        "names",
+    ]
+)
 
-__all__ = ["Cell", "CosineDecayLR", "ExponentialDecayLR", "InverseDecayLR", "NaturalExpDecayLR", "PolynomialDecayLR", "WarmUpLR",
-           "cosine_decay_lr", "exponential_decay_lr", "inverse_decay_lr", "learning_rate_schedule", "natural_exp_decay_lr",
-           "piecewise_constant_lr", "polynomial_decay_lr", "warmup_lr", *layer.__all__, *loss.__all__, *optim.__all__, *wrap.__all__]
+__all__ = [
+    "Cell",
+    "CosineDecayLR",
+    "ExponentialDecayLR",
+    "InverseDecayLR",
+    "NaturalExpDecayLR",
+    "PolynomialDecayLR",
+    "WarmUpLR",
+    "cosine_decay_lr",
+    "exponential_decay_lr",
+    "inverse_decay_lr",
+    "learning_rate_schedule",
+    "natural_exp_decay_lr",
+    "piecewise_constant_lr",
+    "polynomial_decay_lr",
+    "warmup_lr",
+    *layer.__all__,
+    *loss.__all__,
+    *optim.__all__,
+    *wrap.__all__,
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -46,4 +77,7 @@ def __getattr__(name: str) -> Any:
     import difflib
 
     near = difflib.get_close_matches(name, [*__all__, *_METRICS], 3)
-    raise AttributeError(f"module 'mycelia.nn' has no attribute {name!r}" + (f"; did you mean {', '.join(near)}?" if near else ""))
+    raise AttributeError(
+        f"module 'mycelia.nn' has no attribute {name!r}"
+        + (f"; did you mean {', '.join(near)}?" if near else "")
+    )

@@ -1,4 +1,6 @@
-"""Cell: the building block of networks. It owns parameters and other cells, and computes in `Cell.construct`."""
+"""Cell: the building block of networks. It owns parameters and other cells, and computes in
+`Cell.construct`."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -11,14 +13,15 @@ from mycelia.ops import dispatch
 from mycelia.tensor.parameter import Parameter, ParameterTuple
 from mycelia.tensor.tensor import Tensor
 
-UNNAMED = "Parameter"     # the name of a parameter that was given none
+UNNAMED = "Parameter"  # the name of a parameter that was given none
 attribute_epoch = 0
-"""Rises with every attribute of any Cell that is set to something new: compiled graphs look at it before they check one by one
-whether what they read is unchanged."""
+"""Rises with every attribute of any Cell that is set to something new: compiled graphs look at it before they
+check one by one whether what they read is unchanged."""
 
 
 class Members(dict):
-    """The parameters or child cells of a Cell by name, each also an ordinary attribute of it, so that reading one is cheap."""
+    """The parameters or child cells of a Cell by name, each also an ordinary attribute of it, so that reading
+    one is cheap."""
 
     def __init__(self, attributes: dict[str, Any]) -> None:
         super().__init__()
@@ -60,11 +63,12 @@ class Members(dict):
 class Cell:
     """A network or a part of one.
 
-    A subclass makes its parameters and cells in ``__init__`` and computes in ``construct``; calling the cell runs ``construct``, in GRAPH_MODE as
-    one compiled graph when it is the outermost call.
+    A subclass makes its parameters and cells in ``__init__`` and computes in ``construct``; calling the cell
+    runs ``construct``, in GRAPH_MODE as one compiled graph when it is the outermost call.
 
     Args:
-        auto_prefix: whether parameters of child cells are named after the attribute that holds the child (``conv1.weight``).
+        auto_prefix: whether parameters of child cells are named after the attribute that holds the child
+            (``conv1.weight``).
         flags: attributes to set on the cell.
 
     Example:
@@ -80,7 +84,7 @@ class Cell:
 
     _params: Members
     _cells: Members
-    _plain = True         # nothing but construct to run: no hooks, no dtype to compute in
+    _plain = True  # nothing but construct to run: no hooks, no dtype to compute in
     _compute_dtype: DType | None = None
     training = False
     requires_grad = False
@@ -101,11 +105,12 @@ class Cell:
 
     # -- calling -------------------------------------------------------------------------------------------
     def construct(self, *args: Any, **kwargs: Any) -> Any:
-        raise AttributeError(f"{type(self).__name__}.construct is not defined; a Cell computes in "
-                             f"`def construct(self, ...)`")
+        raise AttributeError(
+            f"{type(self).__name__}.construct is not defined; a Cell computes in `def construct(self, ...)`"
+        )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._plain and _mode.current:   # PYNATIVE_MODE
+        if self._plain and _mode.current:  # PYNATIVE_MODE
             return self.construct(*args, **kwargs)
         return self._call(args, kwargs)
 
@@ -143,11 +148,14 @@ class Cell:
             return
         if name in self._cells:
             if value is not None:
-                raise TypeError(f"{type(self).__name__}.{name} is a Cell and can only be replaced by a Cell or None. Received: "
-                                f"{value!r:.80} (of type {type(value).__name__})")
+                raise TypeError(
+                    f"{type(self).__name__}.{name} is a Cell and can only be replaced by a Cell or None. "
+                    "Received: "
+                    f"{value!r:.80} (of type {type(value).__name__})"
+                )
             self._cells[name] = None
             return
-        old = attributes.get(name, attributes)   # the dict itself stands for "not set"
+        old = attributes.get(name, attributes)  # the dict itself stands for "not set"
         if old is not value and not (type(old) is type(value) and type(value) in _COMPARED and old == value):
             attribute_epoch += 1
         object.__setattr__(self, name, value)
@@ -159,12 +167,18 @@ class Cell:
         elif isinstance(value, Tensor) and old is not None:
             old.set_data(value)
         else:
-            raise TypeError(f"{type(self).__name__}.{name} is a Parameter and can only be set to a Parameter, a Tensor or None. "
-                            f"Received: {value!r:.80} (of type {type(value).__name__})")
+            raise TypeError(
+                f"{type(self).__name__}.{name} is a Parameter and can only be set to a Parameter, a Tensor "
+                "or None. "
+                f"Received: {value!r:.80} (of type {type(value).__name__})"
+            )
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}; if construct uses it, set it in __init__ "
-                             f"after super().__init__()")
+        raise AttributeError(
+            f"{type(self).__name__!r} object has no attribute {name!r}; if construct uses it, set it in "
+            "__init__ "
+            f"after super().__init__()"
+        )
 
     def __delattr__(self, name: str) -> None:
         global attribute_epoch
@@ -176,7 +190,9 @@ class Cell:
             object.__delattr__(self, name)
             attribute_epoch += 1
 
-    def insert_param_to_cell(self, param_name: str, param: Parameter | None, check_name_contain_dot: bool = True) -> None:
+    def insert_param_to_cell(
+        self, param_name: str, param: Parameter | None, check_name_contain_dot: bool = True
+    ) -> None:
         """Adds a parameter under a name; a parameter without a name of its own takes it.
 
         Raises:
@@ -184,12 +200,25 @@ class Cell:
             KeyError: an attribute of that name exists and is no parameter.
             TypeError: not a Parameter.
         """
-        if not isinstance(param_name, str) or not param_name or (check_name_contain_dot and "." in param_name):
-            raise ValueError(f"insert_param_to_cell: param_name must be a non-empty string without a dot. Received: {param_name!r}")
+        if (
+            not isinstance(param_name, str)
+            or not param_name
+            or (check_name_contain_dot and "." in param_name)
+        ):
+            raise ValueError(
+                "insert_param_to_cell: param_name must be a non-empty string without a dot. Received: "
+                f"{param_name!r}"
+            )
         if param is not None and not isinstance(param, Parameter):
-            raise TypeError(f"insert_param_to_cell: param must be a Parameter. Received: {param!r:.80} (of type {type(param).__name__})")
+            raise TypeError(
+                f"insert_param_to_cell: param must be a Parameter. Received: {param!r:.80} (of type "
+                f"{type(param).__name__})"
+            )
         if param_name in self._cells:
-            raise KeyError(f"insert_param_to_cell: {type(self).__name__}.{param_name} exists and is a Cell, not a Parameter")
+            raise KeyError(
+                f"insert_param_to_cell: {type(self).__name__}.{param_name} exists and is a Cell, not a "
+                "Parameter"
+            )
         if param is not None and param.name == UNNAMED:
             param.name = param_name
         self._params[param_name] = param
@@ -203,16 +232,26 @@ class Cell:
             TypeError: not a Cell.
         """
         if not isinstance(child_name, str) or not child_name or "." in child_name:
-            raise ValueError(f"insert_child_to_cell: child_name must be a non-empty string without a dot. Received: {child_name!r}")
+            raise ValueError(
+                "insert_child_to_cell: child_name must be a non-empty string without a dot. Received: "
+                f"{child_name!r}"
+            )
         if child_name in self._params:
-            raise KeyError(f"insert_child_to_cell: {type(self).__name__}.{child_name} exists and is a Parameter, not a Cell")
+            raise KeyError(
+                f"insert_child_to_cell: {type(self).__name__}.{child_name} exists and is a Parameter, not a "
+                "Cell"
+            )
         if child_cell is not None and not isinstance(child_cell, Cell):
-            raise TypeError(f"insert_child_to_cell: child_cell must be a Cell. Received: {child_cell!r:.80} (of type "
-                            f"{type(child_cell).__name__})")
+            raise TypeError(
+                f"insert_child_to_cell: child_cell must be a Cell. Received: {child_cell!r:.80} (of type "
+                f"{type(child_cell).__name__})"
+            )
         self._cells[child_name] = child_cell
 
     # -- what it consists of -------------------------------------------------------------------------------
-    def cells_and_names(self, cells: set[Cell] | None = None, name_prefix: str = "") -> Iterator[tuple[str, Cell]]:
+    def cells_and_names(
+        self, cells: set[Cell] | None = None, name_prefix: str = ""
+    ) -> Iterator[tuple[str, Cell]]:
         """This cell and all below it, each once, with their paths; this cell's is ``name_prefix``."""
         seen = set() if cells is None else cells
         if self in seen:
@@ -223,8 +262,11 @@ class Cell:
             if cell is not None:
                 yield from cell.cells_and_names(seen, f"{name_prefix}.{name}" if name_prefix else name)
 
-    def parameters_and_names(self, name_prefix: str = "", expand: bool = True) -> Iterator[tuple[str, Parameter]]:
-        """Parameters, each once, with the path of the attribute that holds them (not the parameter's own name).
+    def parameters_and_names(
+        self, name_prefix: str = "", expand: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        """Parameters, each once, with the path of the attribute that holds them (not the parameter's own
+        name).
 
         Args:
             expand: whether those of the cells below come too.
@@ -273,7 +315,9 @@ class Cell:
         for step in target.split(".") if target else ():
             child = cell._cells.get(step)
             if child is None:
-                raise AttributeError(f"get_sub_cell: {type(cell).__name__} has no cell {step!r} (looking for {target!r})")
+                raise AttributeError(
+                    f"get_sub_cell: {type(cell).__name__} has no cell {step!r} (looking for {target!r})"
+                )
             cell = child
         return cell
 
@@ -287,8 +331,11 @@ class Cell:
         seen: dict[str, Parameter] = {}
         for parameter in self.get_parameters():
             if seen.setdefault(parameter.name, parameter) is not parameter:
-                raise ValueError(f"{type(self).__name__} has two parameters named {parameter.name!r}; give one of them another name, "
-                                 f"or hold their cells in attributes of a Cell with auto_prefix=True")
+                raise ValueError(
+                    f"{type(self).__name__} has two parameters named {parameter.name!r}; give one of them "
+                    "another name, "
+                    f"or hold their cells in attributes of a Cell with auto_prefix=True"
+                )
 
     def check_names_and_refresh_name(self) -> None:
         self.check_names()
@@ -324,7 +371,9 @@ class Cell:
             ValueError: not float16, float32 or bfloat16.
         """
         if getattr(dst_type, "name", None) not in ("float16", "float32", "bfloat16"):
-            raise ValueError(f"to_float: dst_type must be float16, float32 or bfloat16. Received: {dst_type!r}")
+            raise ValueError(
+                f"to_float: dst_type must be float16, float32 or bfloat16. Received: {dst_type!r}"
+            )
         for _, cell in self.cells_and_names():
             cell._compute_dtype = dst_type
             cell._plain = False
@@ -348,12 +397,18 @@ class Cell:
         """Accepted as MindSpore has it; one compiler serves all levels."""
         self._jit_config = jit_config
 
-    def register_forward_pre_hook(self, hook_fn: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False) -> HookHandle:
-        """Calls ``hook_fn(cell, inputs)`` before ``construct``; what it returns, unless None, replaces the inputs."""
+    def register_forward_pre_hook(
+        self, hook_fn: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> HookHandle:
+        """Calls ``hook_fn(cell, inputs)`` before ``construct``; what it returns, unless None, replaces the
+        inputs."""
         return HookHandle(self, "_forward_pre_hooks", hook_fn, prepend, with_kwargs)
 
-    def register_forward_hook(self, hook_fn: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False) -> HookHandle:
-        """Calls ``hook_fn(cell, inputs, output)`` after ``construct``; what it returns, unless None, replaces the output."""
+    def register_forward_hook(
+        self, hook_fn: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> HookHandle:
+        """Calls ``hook_fn(cell, inputs, output)`` after ``construct``; what it returns, unless None, replaces
+        the output."""
         return HookHandle(self, "_forward_hooks", hook_fn, prepend, with_kwargs)
 
     # -- description ---------------------------------------------------------------------------------------
@@ -365,7 +420,7 @@ class Cell:
     def param_prefix(self) -> str:
         """The path that this cell's parameters have in their names, empty for a cell without parameters."""
         for path, parameter in self.parameters_and_names():
-            return parameter.name[:-len(path)].rstrip(".") if parameter.name.endswith(path) else ""
+            return parameter.name[: -len(path)].rstrip(".") if parameter.name.endswith(path) else ""
         return ""
 
     def extend_repr(self) -> str:
@@ -412,8 +467,11 @@ def _insert_parameters(cell: Cell, parameters: ParameterTuple) -> None:
         if parameter.name == UNNAMED:
             parameter.name = f"{UNNAMED}${index}"
         if seen.setdefault(parameter.name, parameter) is not parameter:
-            raise ValueError(f"{type(cell).__name__}: a ParameterTuple holds two parameters named {parameter.name!r}; give each a name "
-                             f"of its own with Parameter(..., name=...)")
+            raise ValueError(
+                f"{type(cell).__name__}: a ParameterTuple holds two parameters named {parameter.name!r}; "
+                "give each a name "
+                f"of its own with Parameter(..., name=...)"
+            )
         cell.insert_param_to_cell(parameter.name, parameter, check_name_contain_dot=False)
 
 

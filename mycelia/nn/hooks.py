@@ -1,4 +1,5 @@
 """Functions that run before and after a Cell's construct."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -8,7 +9,9 @@ from typing import Any
 class HookHandle:
     """A registered hook; `remove` takes it out again."""
 
-    def __init__(self, cell: Any, kind: str, hook: Callable[..., Any], prepend: bool, with_kwargs: bool) -> None:
+    def __init__(
+        self, cell: Any, kind: str, hook: Callable[..., Any], prepend: bool, with_kwargs: bool
+    ) -> None:
         if not callable(hook):
             raise TypeError(f"a hook must be callable. Received: {hook!r} (of type {type(hook).__name__})")
         self.cell, self.kind, self.hook, self.with_kwargs = cell, kind, hook, with_kwargs
@@ -30,7 +33,10 @@ def run_pre_hooks(cell: Any, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple
             result = handle.hook(cell, args, kwargs)
             if result is not None:
                 if not (isinstance(result, tuple) and len(result) == 2):
-                    raise RuntimeError(f"a forward pre-hook with kwargs must return None or (args, kwargs). Received: {result!r:.80}")
+                    raise RuntimeError(
+                        "a forward pre-hook with kwargs must return None or (args, kwargs). Received: "
+                        f"{result!r:.80}"
+                    )
                 args, kwargs = result
         else:
             result = handle.hook(cell, args)
@@ -42,7 +48,9 @@ def run_pre_hooks(cell: Any, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple
 def run_forward_hooks(cell: Any, args: tuple, kwargs: dict[str, Any], output: Any) -> Any:
     """The output after the cell's forward hooks."""
     for handle in cell.__dict__.get("_forward_hooks", ()):
-        result = handle.hook(cell, args, kwargs, output) if handle.with_kwargs else handle.hook(cell, args, output)
+        result = (
+            handle.hook(cell, args, kwargs, output) if handle.with_kwargs else handle.hook(cell, args, output)
+        )
         if result is not None:
             output = result
     return output

@@ -1,4 +1,5 @@
 """Learning rates as functions of the step, computed inside the training graph."""
+
 from __future__ import annotations
 
 import math
@@ -18,7 +19,9 @@ class LearningRateSchedule(Cell):
     """Base of schedules: ``construct(global_step)`` gives the step's learning rate as a float32 scalar."""
 
     def construct(self, global_step: Tensor) -> Tensor:
-        raise NotImplementedError(f"{type(self).__name__}: a LearningRateSchedule computes the rate in construct(self, global_step)")
+        raise NotImplementedError(
+            f"{type(self).__name__}: a LearningRateSchedule computes the rate in construct(self, global_step)"
+        )
 
 
 def _positive(owner: str, **numbers: float) -> None:
@@ -40,11 +43,17 @@ def _float(step: Any) -> Tensor:
 class _Decay(LearningRateSchedule):
     """What the three decays over ``p = step / decay_steps`` share."""
 
-    def __init__(self, learning_rate: float, decay_rate: float, decay_steps: int, is_stair: bool = False) -> None:
+    def __init__(
+        self, learning_rate: float, decay_rate: float, decay_steps: int, is_stair: bool = False
+    ) -> None:
         super().__init__()
         _positive(self.cls_name, learning_rate=learning_rate, decay_rate=decay_rate)
         _positive_int(self.cls_name, decay_steps=decay_steps)
-        self.learning_rate, self.decay_rate, self.decay_steps = float(learning_rate), float(decay_rate), decay_steps
+        self.learning_rate, self.decay_rate, self.decay_steps = (
+            float(learning_rate),
+            float(decay_rate),
+            decay_steps,
+        )
         self.is_stair = bool(is_stair)
 
     def _progress(self, global_step: Tensor) -> Tensor:
@@ -64,7 +73,8 @@ class ExponentialDecayLR(_Decay):
 
 
 class NaturalExpDecayLR(_Decay):
-    """lr * exp(-decay_rate * p), where p is the step itself; with ``is_stair`` the step rounded down to a multiple of decay_steps."""
+    """lr * exp(-decay_rate * p), where p is the step itself; with ``is_stair`` the step rounded down to a
+    multiple of decay_steps."""
 
     def construct(self, global_step: Tensor) -> Tensor:
         p = self._progress(global_step) * float(self.decay_steps) if self.is_stair else _float(global_step)
@@ -87,11 +97,16 @@ class CosineDecayLR(LearningRateSchedule):
     def __init__(self, min_lr: float, max_lr: float, decay_steps: int) -> None:
         super().__init__()
         if not isinstance(min_lr, float) or min_lr < 0:
-            raise ValueError(f"CosineDecayLR: min_lr must be a float of at least 0. Received: min_lr={min_lr!r}")
+            raise ValueError(
+                f"CosineDecayLR: min_lr must be a float of at least 0. Received: min_lr={min_lr!r}"
+            )
         _positive("CosineDecayLR", max_lr=max_lr)
         _positive_int("CosineDecayLR", decay_steps=decay_steps)
         if min_lr >= max_lr:
-            raise ValueError(f"CosineDecayLR: max_lr must be greater than min_lr. Received: min_lr={min_lr}, max_lr={max_lr}")
+            raise ValueError(
+                f"CosineDecayLR: max_lr must be greater than min_lr. Received: min_lr={min_lr}, "
+                f"max_lr={max_lr}"
+            )
         self.min_lr, self.max_lr, self.decay_steps = min_lr, max_lr, decay_steps
 
     def construct(self, global_step: Tensor) -> Tensor:
@@ -101,15 +116,24 @@ class CosineDecayLR(LearningRateSchedule):
 
 
 class PolynomialDecayLR(LearningRateSchedule):
-    """(lr - end) * (1 - step / decay_steps) ** power + end; the end from decay_steps on, or with ``update_decay_steps`` the nearest multiple of
-    decay_steps above the step in its place."""
+    """(lr - end) * (1 - step / decay_steps) ** power + end; the end from decay_steps on, or with
+    ``update_decay_steps`` the nearest multiple of decay_steps above the step in its place."""
 
-    def __init__(self, learning_rate: float, end_learning_rate: float, decay_steps: int, power: float,
-                 update_decay_steps: bool = False) -> None:
+    def __init__(
+        self,
+        learning_rate: float,
+        end_learning_rate: float,
+        decay_steps: int,
+        power: float,
+        update_decay_steps: bool = False,
+    ) -> None:
         super().__init__()
         _positive("PolynomialDecayLR", learning_rate=learning_rate, power=power)
         if not isinstance(end_learning_rate, float) or end_learning_rate < 0:
-            raise ValueError(f"PolynomialDecayLR: end_learning_rate must be a float of at least 0. Received: {end_learning_rate!r}")
+            raise ValueError(
+                "PolynomialDecayLR: end_learning_rate must be a float of at least 0. Received: "
+                f"{end_learning_rate!r}"
+            )
         _positive_int("PolynomialDecayLR", decay_steps=decay_steps)
         self.start, self.end, self.power = float(learning_rate), end_learning_rate, float(power)
         self.decay_steps, self.update_decay_steps = decay_steps, bool(update_decay_steps)
@@ -132,7 +156,9 @@ class WarmUpLR(LearningRateSchedule):
     def __init__(self, learning_rate: float, warmup_steps: int) -> None:
         super().__init__()
         if not isinstance(learning_rate, float) or learning_rate < 0:
-            raise ValueError(f"WarmUpLR: learning_rate must be a float of at least 0. Received: {learning_rate!r}")
+            raise ValueError(
+                f"WarmUpLR: learning_rate must be a float of at least 0. Received: {learning_rate!r}"
+            )
         _positive_int("WarmUpLR", warmup_steps=warmup_steps)
         self.learning_rate, self.warmup_steps = learning_rate, warmup_steps
 

@@ -1,4 +1,5 @@
 """Initial values: distributions, reproducibility, refusals."""
+
 from __future__ import annotations
 
 import math
@@ -25,11 +26,21 @@ from mycelia.common.initializer import (
 SHAPE = (256, 128, 3, 3)
 
 
-@pytest.mark.parametrize(("rule", "deviation", "bound"), [   # as MindSpore 2.10 measured
-    (HeNormal(), 0.0416667, None), (HeUniform(), 0.0416667, 0.0721688), (HeNormal(1, "fan_out", "relu"), 0.0294628, None),
-    (XavierUniform(2), 0.0481125, 0.0833333), (XavierNormal(2), 0.0481125, None), (Normal(0.3), 0.3, None),
-    (Uniform(2.0), 2 / math.sqrt(3), 2.0), ("he_uniform", 0.0416667, 0.0721688), ("normal", 0.01, None), ("uniform", 0.0404145, 0.07),
-])
+@pytest.mark.parametrize(
+    ("rule", "deviation", "bound"),
+    [  # as MindSpore 2.10 measured
+        (HeNormal(), 0.0416667, None),
+        (HeUniform(), 0.0416667, 0.0721688),
+        (HeNormal(1, "fan_out", "relu"), 0.0294628, None),
+        (XavierUniform(2), 0.0481125, 0.0833333),
+        (XavierNormal(2), 0.0481125, None),
+        (Normal(0.3), 0.3, None),
+        (Uniform(2.0), 2 / math.sqrt(3), 2.0),
+        ("he_uniform", 0.0416667, 0.0721688),
+        ("normal", 0.01, None),
+        ("uniform", 0.0404145, 0.07),
+    ],
+)
 def test_distributions(rule, deviation, bound):
     ms.set_seed(0)
     values = initializer(rule, SHAPE).asnumpy()
@@ -63,18 +74,27 @@ def test_default_weights_are_within_the_fan_in():
 def test_a_seed_repeats_the_network():
     def weights():
         ms.set_seed(7)
-        return [p.asnumpy().copy() for p in nn.SequentialCell(nn.Dense(5, 4), nn.Dense(4, 3)).get_parameters()]
+        return [
+            p.asnumpy().copy() for p in nn.SequentialCell(nn.Dense(5, 4), nn.Dense(4, 3)).get_parameters()
+        ]
 
     first, second = weights(), weights()
     assert all((a == b).all() for a, b in zip(first, second))
     assert not np.array_equal(first[0][:3, :3], first[2][:3, :3])
 
 
-@pytest.mark.parametrize(("arguments", "error", "match"), [
-    (("foo", [2]), ValueError, "no initializer is named 'foo'"), (("he_norm", [2, 2]), ValueError, "did you mean he_normal"),
-    (("normal",), ValueError, "shape is needed"), (("normal", [-1]), ValueError, "at least 0"),
-    ((Tensor([1.0]), [2]), ValueError, "shape asked for"), (([1], [2]), TypeError, "init must be"), (("he_normal", [3]), ValueError, "two axes"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "error", "match"),
+    [
+        (("foo", [2]), ValueError, "no initializer is named 'foo'"),
+        (("he_norm", [2, 2]), ValueError, "did you mean he_normal"),
+        (("normal",), ValueError, "shape is needed"),
+        (("normal", [-1]), ValueError, "at least 0"),
+        ((Tensor([1.0]), [2]), ValueError, "shape asked for"),
+        (([1], [2]), TypeError, "init must be"),
+        (("he_normal", [3]), ValueError, "two axes"),
+    ],
+)
 def test_refusals(arguments, error, match):
     with pytest.raises(error, match=match):
         initializer(*arguments)

@@ -1,4 +1,5 @@
 """Cell: registration, names as checkpoints have them, flags, hooks, copies."""
+
 from __future__ import annotations
 
 import copy
@@ -37,9 +38,30 @@ class Net(nn.Cell):
         return x * self.own
 
 
-NAMES = {"zz", "b.c.weight", "b.c.bias", "b.bn.moving_mean", "b.bn.moving_variance", "b.bn.gamma", "b.bn.beta", "b.w", "b.u", "b.pa",
-         "b.pb", "l.0.weight", "l.0.bias", "l.2.gamma", "l.2.beta", "cl.0.weight", "cl.0.bias", "cl.1.embedding_table", "seq.a.weight",
-         "seq.a.bias", "seq.b.weight", "seq.b.bias"}
+NAMES = {
+    "zz",
+    "b.c.weight",
+    "b.c.bias",
+    "b.bn.moving_mean",
+    "b.bn.moving_variance",
+    "b.bn.gamma",
+    "b.bn.beta",
+    "b.w",
+    "b.u",
+    "b.pa",
+    "b.pb",
+    "l.0.weight",
+    "l.0.bias",
+    "l.2.gamma",
+    "l.2.beta",
+    "cl.0.weight",
+    "cl.0.bias",
+    "cl.1.embedding_table",
+    "seq.a.weight",
+    "seq.a.bias",
+    "seq.b.weight",
+    "seq.b.bias",
+}
 
 
 def test_parameters_are_named_by_their_path():
@@ -60,8 +82,22 @@ def test_trainable_and_not():
 
 def test_cells_and_names():
     net = Net()
-    assert [name for name, _ in net.cells_and_names()] == ["", "b", "b.c", "b.bn", "l", "l.0", "l.1", "l.2", "cl", "cl.0", "cl.1", "seq",
-                                                           "seq.a", "seq.b"]
+    assert [name for name, _ in net.cells_and_names()] == [
+        "",
+        "b",
+        "b.c",
+        "b.bn",
+        "l",
+        "l.0",
+        "l.1",
+        "l.2",
+        "cl",
+        "cl.0",
+        "cl.1",
+        "seq",
+        "seq.a",
+        "seq.b",
+    ]
     assert list(net.name_cells()) == ["b", "l", "cl", "seq"]
     assert net.get_sub_cell("l.0") is net.l[0]
     with pytest.raises(AttributeError, match="no cell 'x'"):
@@ -172,7 +208,14 @@ def test_sequential_and_list_rename_by_position():
     cells.append(nn.Dense(2, 1))
     cells.insert(0, nn.Dense(3, 3))
     cells.extend([nn.Tanh()])
-    assert [p.name for p in cells.get_parameters()] == ["0.weight", "0.bias", "1.weight", "1.bias", "3.weight", "3.bias"]
+    assert [p.name for p in cells.get_parameters()] == [
+        "0.weight",
+        "0.bias",
+        "1.weight",
+        "1.bias",
+        "3.weight",
+        "3.bias",
+    ]
     with pytest.raises(TypeError, match="items must be Cells"):
         cells.append(3)
     with pytest.raises(IndexError):
@@ -183,26 +226,42 @@ def test_rows_inside_a_network_keep_the_outer_prefix():
     net = nn.Cell()
     net.blocks = nn.CellList([nn.Dense(1, 1)])
     net.blocks.append(nn.Dense(1, 1))
-    assert [p.name for p in net.get_parameters()] == ["blocks.0.weight", "blocks.0.bias", "blocks.1.weight", "blocks.1.bias"]
+    assert [p.name for p in net.get_parameters()] == [
+        "blocks.0.weight",
+        "blocks.0.bias",
+        "blocks.1.weight",
+        "blocks.1.bias",
+    ]
 
 
 def test_the_wrapping_cells_leave_names_alone():
     net = nn.SequentialCell(nn.Dense(2, 2))
     optimizer = nn.Momentum(net.trainable_params(), 0.1, 0.9)
     step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), optimizer)
-    assert {p.name for p in step.get_parameters()} == {"0.weight", "0.bias", "global_step", "learning_rate", "momentum",
-                                                       "moments.0.weight", "moments.0.bias"}
+    assert {p.name for p in step.get_parameters()} == {
+        "0.weight",
+        "0.bias",
+        "global_step",
+        "learning_rate",
+        "momentum",
+        "moments.0.weight",
+        "moments.0.bias",
+    }
 
 
 def test_repr_shows_the_tree():
     text = repr(nn.SequentialCell(nn.Dense(2, 3), nn.ReLU()))
-    assert text == ("SequentialCell(\n  (0): Dense(input_channels=2, output_channels=3, has_bias=True)\n  (1): ReLU()\n)")
+    assert text == (
+        "SequentialCell(\n  (0): Dense(input_channels=2, output_channels=3, has_bias=True)\n  (1): ReLU()\n)"
+    )
 
 
 def test_training_step_lowers_the_loss():
     ms.set_seed(0)
     net = nn.SequentialCell(nn.Dense(4, 8), nn.Tanh(), nn.Dense(8, 1))
-    step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), nn.Adam(net.trainable_params(), 0.05)).set_train()
+    step = nn.TrainOneStepCell(
+        nn.WithLossCell(net, nn.MSELoss()), nn.Adam(net.trainable_params(), 0.05)
+    ).set_train()
     rng = np.random.default_rng(0)
     x = rng.standard_normal((64, 4), dtype=np.float32)
     y = x @ np.array([[1.0], [-2.0], [0.5], [0.0]], np.float32)

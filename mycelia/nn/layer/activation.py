@@ -1,4 +1,5 @@
 """Activations as cells; the formulas are in `mycelia.ops`."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -58,7 +59,10 @@ class GELU(Cell):
     def __init__(self, approximate: bool = True) -> None:
         super().__init__()
         if not isinstance(approximate, bool):
-            raise TypeError(f"GELU: approximate must be a bool. Received: approximate={approximate!r} (of type {type(approximate).__name__})")
+            raise TypeError(
+                f"GELU: approximate must be a bool. Received: approximate={approximate!r} (of type "
+                f"{type(approximate).__name__})"
+            )
         self.approximate = approximate
 
     def construct(self, x: Tensor) -> Tensor:
@@ -134,6 +138,7 @@ class PReLU(Cell):
         import numpy as np
 
         from mycelia.nn.arguments import positive_int
+
         positive_int("PReLU", channel=channel)
         self.w = Parameter(np.full(channel, w, np.float32), name="a")
 
@@ -164,9 +169,22 @@ class LogSoftmax(Cell):
 
 
 _BY_NAME: dict[str, type[Cell]] = {
-    "softmax": Softmax, "logsoftmax": LogSoftmax, "relu": ReLU, "relu6": ReLU6, "silu": SiLU, "tanh": Tanh, "gelu": GELU, "elu": ELU,
-    "sigmoid": Sigmoid, "prelu": PReLU, "leakyrelu": LeakyReLU, "hswish": HSwish, "hsigmoid": HSigmoid, "logsigmoid": LogSigmoid,
-    "selu": SeLU, "mish": Mish,
+    "softmax": Softmax,
+    "logsoftmax": LogSoftmax,
+    "relu": ReLU,
+    "relu6": ReLU6,
+    "silu": SiLU,
+    "tanh": Tanh,
+    "gelu": GELU,
+    "elu": ELU,
+    "sigmoid": Sigmoid,
+    "prelu": PReLU,
+    "leakyrelu": LeakyReLU,
+    "hswish": HSwish,
+    "hsigmoid": HSigmoid,
+    "logsigmoid": LogSigmoid,
+    "selu": SeLU,
+    "mish": Mish,
 }
 
 
@@ -180,9 +198,29 @@ def get_activation(name: str | None, prim_name: str | None = None) -> Any:
         return None
     made = _BY_NAME.get(name)
     if made is None:
-        raise KeyError(f"{prim_name or 'get_activation'}: no activation is named {name!r}; known: {', '.join(_BY_NAME)}")
+        raise KeyError(
+            f"{prim_name or 'get_activation'}: no activation is named {name!r}; known: {', '.join(_BY_NAME)}"
+        )
     return made()
 
 
-__all__ = ["ELU", "GELU", "HSigmoid", "HSwish", "LeakyReLU", "LogSigmoid", "LogSoftmax", "Mish", "PReLU", "ReLU", "ReLU6", "SeLU", "SiLU",
-           "Sigmoid", "Softmax", "Softsign", "Tanh", "get_activation"]
+__all__ = [
+    "ELU",
+    "GELU",
+    "HSigmoid",
+    "HSwish",
+    "LeakyReLU",
+    "LogSigmoid",
+    "LogSoftmax",
+    "Mish",
+    "PReLU",
+    "ReLU",
+    "ReLU6",
+    "SeLU",
+    "SiLU",
+    "Sigmoid",
+    "Softmax",
+    "Softsign",
+    "Tanh",
+    "get_activation",
+]

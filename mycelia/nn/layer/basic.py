@@ -1,4 +1,5 @@
 """Fully connected layers, dropout, reshaping."""
+
 from __future__ import annotations
 
 import math
@@ -21,7 +22,8 @@ class Dense(Cell):
 
     Args:
         in_channels, out_channels: extents of the last axis before and after.
-        weight_init, bias_init: initializers, their names, or tensors; default: uniform within 1 / sqrt(in_channels).
+        weight_init, bias_init: initializers, their names, or tensors; default: uniform within 1 /
+            sqrt(in_channels).
         has_bias: whether to add a bias.
         activation: a name such as ``"relu"``, a Cell or another callable, or None.
         dtype: of the parameters.
@@ -34,8 +36,16 @@ class Dense(Cell):
         (2, 4)
     """
 
-    def __init__(self, in_channels: int, out_channels: int, weight_init: Any = None, bias_init: Any = None, has_bias: bool = True,
-                 activation: Any = None, dtype: DType = float32) -> None:
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        weight_init: Any = None,
+        bias_init: Any = None,
+        has_bias: bool = True,
+        activation: Any = None,
+        dtype: DType = float32,
+    ) -> None:
         super().__init__()
         positive_int("Dense", in_channels=in_channels, out_channels=out_channels)
         self.in_channels, self.out_channels, self.has_bias = in_channels, out_channels, bool(has_bias)
@@ -48,19 +58,26 @@ class Dense(Cell):
             self.bias = Parameter(initializer(bias_init, (out_channels,), dtype), name="bias")
         self.activation = get_activation(activation) if isinstance(activation, str) else activation
         if self.activation is not None and not callable(self.activation):
-            raise TypeError(f"Dense: activation must be a name, a Cell or None. Received: {activation!r} (of type {type(activation).__name__})")
+            raise TypeError(
+                f"Dense: activation must be a name, a Cell or None. Received: {activation!r} (of type "
+                f"{type(activation).__name__})"
+            )
 
     def construct(self, x: Tensor) -> Tensor:
         y = dense(x, self.weight, self.bias if self.has_bias else None)
         return y if self.activation is None else self.activation(y)
 
     def extend_repr(self) -> str:
-        text = f"input_channels={self.in_channels}, output_channels={self.out_channels}, has_bias={self.has_bias}"
+        text = (
+            f"input_channels={self.in_channels}, output_channels={self.out_channels}, "
+            f"has_bias={self.has_bias}"
+        )
         return text if self.activation is None else f"{text}, activation={self.activation}"
 
 
 class Dropout(Cell):
-    """While training each element is 0 with probability ``p``, and the others grow by 1 / (1 - p); else nothing changes.
+    """While training each element is 0 with probability ``p``, and the others grow by 1 / (1 - p); else
+    nothing changes.
 
     Args:
         keep_prob: 1 - p, the older spelling; counts where ``p`` is None.
@@ -71,7 +88,10 @@ class Dropout(Cell):
         super().__init__()
         for name, value in (("keep_prob", keep_prob), ("p", p)):
             if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
-                raise TypeError(f"Dropout: {name} must be a number. Received: {name}={value!r} (of type {type(value).__name__})")
+                raise TypeError(
+                    f"Dropout: {name} must be a number. Received: {name}={value!r} (of type "
+                    f"{type(value).__name__})"
+                )
         if p is not None and not 0 <= p < 1:
             raise ValueError(f"Dropout: p must be in [0, 1). Received: p={p}")
         if p is None and not 0 < keep_prob <= 1:

@@ -1,4 +1,5 @@
 """Cells that hold cells."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
@@ -15,12 +16,18 @@ class _Row(Cell):
 
     def _require_cell(self, cell: Any) -> Cell:
         if not isinstance(cell, Cell):
-            raise TypeError(f"{self.cls_name}: items must be Cells. Received: {cell!r:.80} (of type {type(cell).__name__})")
+            raise TypeError(
+                f"{self.cls_name}: items must be Cells. Received: {cell!r:.80} (of type "
+                f"{type(cell).__name__})"
+            )
         return cell
 
     def _index(self, index: Any) -> int:
         if type(index) is not int:
-            raise TypeError(f"{self.cls_name}: an index must be an int or a slice. Received: {index!r} (of type {type(index).__name__})")
+            raise TypeError(
+                f"{self.cls_name}: an index must be an int or a slice. Received: {index!r} (of type "
+                f"{type(index).__name__})"
+            )
         if not -len(self) <= index < len(self):
             raise IndexError(f"{self.cls_name}: index {index} is out of range for {len(self)} cells")
         return index % len(self)
@@ -31,7 +38,7 @@ class _Row(Cell):
             for path, parameter in cell.parameters_and_names():
                 suffix = f"{name}.{path}"
                 if parameter.name.endswith(suffix):
-                    return parameter.name[:-len(suffix)]
+                    return parameter.name[: -len(suffix)]
         return ""
 
     def _arrange(self, cells: list[Cell]) -> None:
@@ -127,4 +134,6 @@ class CellList(_Row):
         self._arrange(cells)
 
     def construct(self, *inputs: Any) -> Any:
-        raise NotImplementedError("CellList is not called itself; call its cells, e.g. `for cell in self.blocks: x = cell(x)`")
+        raise NotImplementedError(
+            "CellList is not called itself; call its cells, e.g. `for cell in self.blocks: x = cell(x)`"
+        )

@@ -1,4 +1,5 @@
 """Embedding: rows of a table by index."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -31,14 +32,24 @@ class Embedding(Cell):
         TypeError: ids that are no integers.
     """
 
-    def __init__(self, vocab_size: int, embedding_size: int, use_one_hot: bool = False, embedding_table: Any = "normal",
-                 dtype: DType = float32, padding_idx: int | None = None) -> None:
+    def __init__(
+        self,
+        vocab_size: int,
+        embedding_size: int,
+        use_one_hot: bool = False,
+        embedding_table: Any = "normal",
+        dtype: DType = float32,
+        padding_idx: int | None = None,
+    ) -> None:
         super().__init__()
         positive_int("Embedding", vocab_size=vocab_size, embedding_size=embedding_size)
         table = initializer(embedding_table, (vocab_size, embedding_size), dtype)
         if padding_idx is not None:
             if type(padding_idx) is not int or not 0 <= padding_idx < vocab_size:
-                raise ValueError(f"Embedding: padding_idx must be an int from 0 to vocab_size - 1 = {vocab_size - 1}. Received: {padding_idx!r}")
+                raise ValueError(
+                    f"Embedding: padding_idx must be an int from 0 to vocab_size - 1 = {vocab_size - 1}. "
+                    f"Received: {padding_idx!r}"
+                )
             rows = np.array(table.asnumpy())
             rows[padding_idx] = 0
             table = Tensor.from_numpy(rows)
@@ -50,5 +61,9 @@ class Embedding(Cell):
         return Gather(self.embedding_table, require_tensor("Embedding", ids, "ids"), axis=0)
 
     def extend_repr(self) -> str:
-        return (f"vocab_size={self.vocab_size}, embedding_size={self.embedding_size}, use_one_hot={self.use_one_hot}, "
-                f"embedding_table={self.embedding_table}, dtype={self.embedding_table.dtype}, padding_idx={self.padding_idx}")
+        return (
+            f"vocab_size={self.vocab_size}, embedding_size={self.embedding_size}, "
+            f"use_one_hot={self.use_one_hot}, "
+            f"embedding_table={self.embedding_table}, dtype={self.embedding_table.dtype}, "
+            f"padding_idx={self.padding_idx}"
+        )

@@ -1,4 +1,5 @@
 """Batch, layer and group normalisation."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -13,7 +14,8 @@ from mycelia.tensor.tensor import Tensor
 
 
 class _BatchNorm(Cell):
-    """Normalises each channel of ``[n, num_features, ...]`` by its mean and variance, then scales and shifts it.
+    """Normalises each channel of ``[n, num_features, ...]`` by its mean and variance, then scales and shifts
+    it.
 
     Ioffe and Szegedy, "Batch Normalization", 2015.
 
@@ -23,7 +25,8 @@ class _BatchNorm(Cell):
         momentum: the share of the moving statistics that stays at each training step.
         affine: whether gamma and beta are trained.
         gamma_init, beta_init, moving_mean_init, moving_var_init: initial values.
-        use_batch_statistics: None: the batch's statistics while training, the moving ones else. True, False: always the former, the latter.
+        use_batch_statistics: None: the batch's statistics while training, the moving ones else. True, False:
+            always the former, the latter.
         data_format: ``"NCHW"``.
         dtype: of the parameters.
 
@@ -33,9 +36,20 @@ class _BatchNorm(Cell):
 
     ranks: tuple[int, ...] = ()
 
-    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.9, affine: bool = True, gamma_init: Any = "ones",
-                 beta_init: Any = "zeros", moving_mean_init: Any = "zeros", moving_var_init: Any = "ones",
-                 use_batch_statistics: bool | None = None, data_format: str = "NCHW", dtype: DType = float32) -> None:
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.9,
+        affine: bool = True,
+        gamma_init: Any = "ones",
+        beta_init: Any = "zeros",
+        moving_mean_init: Any = "zeros",
+        moving_var_init: Any = "ones",
+        use_batch_statistics: bool | None = None,
+        data_format: str = "NCHW",
+        dtype: DType = float32,
+    ) -> None:
         super().__init__()
         positive_int(self.cls_name, num_features=num_features)
         nchw(self.cls_name, data_format)
@@ -44,31 +58,56 @@ class _BatchNorm(Cell):
         if not isinstance(eps, float) or eps <= 0:
             raise ValueError(f"{self.cls_name}: eps must be a positive float. Received: eps={eps!r}")
         if use_batch_statistics not in (None, True, False):
-            raise ValueError(f"{self.cls_name}: use_batch_statistics must be True, False or None. Received: {use_batch_statistics!r}")
+            raise ValueError(
+                f"{self.cls_name}: use_batch_statistics must be True, False or None. Received: "
+                f"{use_batch_statistics!r}"
+            )
         self.num_features, self.eps, self.momentum = num_features, eps, float(momentum)
         self.use_batch_statistics = use_batch_statistics
         shape = (num_features,)
-        self.moving_mean = Parameter(initializer(moving_mean_init, shape, dtype), name="mean", requires_grad=False)
-        self.moving_variance = Parameter(initializer(moving_var_init, shape, dtype), name="variance", requires_grad=False)
-        self.gamma = Parameter(initializer(gamma_init, shape, dtype), name="gamma", requires_grad=bool(affine))
+        self.moving_mean = Parameter(
+            initializer(moving_mean_init, shape, dtype), name="mean", requires_grad=False
+        )
+        self.moving_variance = Parameter(
+            initializer(moving_var_init, shape, dtype), name="variance", requires_grad=False
+        )
+        self.gamma = Parameter(
+            initializer(gamma_init, shape, dtype), name="gamma", requires_grad=bool(affine)
+        )
         self.beta = Parameter(initializer(beta_init, shape, dtype), name="beta", requires_grad=bool(affine))
 
     def construct(self, x: Tensor) -> Tensor:
         if x.ndim not in self.ranks:
-            raise ValueError(f"{self.cls_name}: the input must have {' or '.join(map(str, self.ranks))} axes, with {self.num_features} channels "
-                             f"on axis 1. Received: a tensor of shape {x.shape}")
+            raise ValueError(
+                f"{self.cls_name}: the input must have {' or '.join(map(str, self.ranks))} axes, with "
+                f"{self.num_features} channels "
+                f"on axis 1. Received: a tensor of shape {x.shape}"
+            )
         training = self.training if self.use_batch_statistics is None else self.use_batch_statistics
-        return batch_norm(x, self.moving_mean, self.moving_variance, self.gamma, self.beta, training, 1.0 - self.momentum, self.eps)
+        return batch_norm(
+            x,
+            self.moving_mean,
+            self.moving_variance,
+            self.gamma,
+            self.beta,
+            training,
+            1.0 - self.momentum,
+            self.eps,
+        )
 
     def extend_repr(self) -> str:
-        return (f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}, gamma={self.gamma}, beta={self.beta}, "
-                f"moving_mean={self.moving_mean}, moving_variance={self.moving_variance}")
+        return (
+            f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}, "
+            f"gamma={self.gamma}, beta={self.beta}, "
+            f"moving_mean={self.moving_mean}, moving_variance={self.moving_variance}"
+        )
 
 
 def _described(like: type[Cell]) -> Any:
     def decorate(cls: type[Cell]) -> type[Cell]:
         cls.__doc__ = f"{cls.__doc__}\n\n{like.__doc__}"
         return cls
+
     return decorate
 
 
@@ -94,7 +133,8 @@ class BatchNorm3d(_BatchNorm):
 
 
 class LayerNorm(Cell):
-    """Normalises over the axes from ``begin_norm_axis``, then scales and shifts over those from ``begin_params_axis``.
+    """Normalises over the axes from ``begin_norm_axis``, then scales and shifts over those from
+    ``begin_params_axis``.
 
     Ba, Kiros and Hinton, "Layer Normalization", 2016.
 
@@ -106,41 +146,79 @@ class LayerNorm(Cell):
         dtype: of the parameters.
     """
 
-    def __init__(self, normalized_shape: Any, begin_norm_axis: int = -1, begin_params_axis: int = -1, gamma_init: Any = "ones",
-                 beta_init: Any = "zeros", epsilon: float = 1e-7, dtype: DType = float32) -> None:
+    def __init__(
+        self,
+        normalized_shape: Any,
+        begin_norm_axis: int = -1,
+        begin_params_axis: int = -1,
+        gamma_init: Any = "ones",
+        beta_init: Any = "zeros",
+        epsilon: float = 1e-7,
+        dtype: DType = float32,
+    ) -> None:
         super().__init__()
         if not isinstance(normalized_shape, (tuple, list)) or not normalized_shape:
-            raise TypeError(f"LayerNorm: normalized_shape must be a non-empty tuple or list. Received: {normalized_shape!r} (of type "
-                            f"{type(normalized_shape).__name__}); for one axis write ({normalized_shape!r},)")
+            raise TypeError(
+                "LayerNorm: normalized_shape must be a non-empty tuple or list. Received: "
+                f"{normalized_shape!r} (of type "
+                f"{type(normalized_shape).__name__}); for one axis write ({normalized_shape!r},)"
+            )
         self.normalized_shape = tuple(normalized_shape)
-        self.begin_norm_axis, self.begin_params_axis, self.epsilon = begin_norm_axis, begin_params_axis, float(epsilon)
+        self.begin_norm_axis, self.begin_params_axis, self.epsilon = (
+            begin_norm_axis,
+            begin_params_axis,
+            float(epsilon),
+        )
         self.gamma = Parameter(initializer(gamma_init, self.normalized_shape, dtype), name="gamma")
         self.beta = Parameter(initializer(beta_init, self.normalized_shape, dtype), name="beta")
 
     def construct(self, x: Tensor) -> Tensor:
-        inner = x.shape[self.begin_params_axis % x.ndim:]
+        inner = x.shape[self.begin_params_axis % x.ndim :]
         if inner != self.normalized_shape:
-            raise ValueError(f"LayerNorm: the input's axes from begin_params_axis={self.begin_params_axis} must be normalized_shape "
-                             f"{self.normalized_shape}. Received: a tensor of shape {x.shape}, where they are {inner}")
-        return layer_norm_with_statistics(x, self.gamma, self.beta, self.begin_norm_axis, self.begin_params_axis, self.epsilon)[0]
+            raise ValueError(
+                f"LayerNorm: the input's axes from begin_params_axis={self.begin_params_axis} must be "
+                "normalized_shape "
+                f"{self.normalized_shape}. Received: a tensor of shape {x.shape}, where they are {inner}"
+            )
+        return layer_norm_with_statistics(
+            x, self.gamma, self.beta, self.begin_norm_axis, self.begin_params_axis, self.epsilon
+        )[0]
 
     def extend_repr(self) -> str:
-        return (f"normalized_shape={self.normalized_shape}, begin_norm_axis={self.begin_norm_axis}, "
-                f"begin_params_axis={self.begin_params_axis}, gamma={self.gamma}, beta={self.beta}")
+        return (
+            f"normalized_shape={self.normalized_shape}, begin_norm_axis={self.begin_norm_axis}, "
+            f"begin_params_axis={self.begin_params_axis}, gamma={self.gamma}, beta={self.beta}"
+        )
 
 
 class GroupNorm(Cell):
-    """Normalises each group of channels of each item of ``[n, num_channels, ...]``. Wu and He, "Group Normalization", 2018."""
+    """Normalises each group of channels of each item of ``[n, num_channels, ...]``. Wu and He, "Group
+    Normalization", 2018."""
 
-    def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, gamma_init: Any = "ones",
-                 beta_init: Any = "zeros", dtype: DType = float32) -> None:
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        gamma_init: Any = "ones",
+        beta_init: Any = "zeros",
+        dtype: DType = float32,
+    ) -> None:
         super().__init__()
         positive_int("GroupNorm", num_groups=num_groups, num_channels=num_channels)
         if num_channels % num_groups:
-            raise ValueError(f"GroupNorm: num_groups must divide num_channels. Received: num_groups={num_groups}, num_channels={num_channels}")
+            raise ValueError(
+                f"GroupNorm: num_groups must divide num_channels. Received: num_groups={num_groups}, "
+                f"num_channels={num_channels}"
+            )
         self.num_groups, self.num_channels, self.eps = num_groups, num_channels, float(eps)
-        self.gamma = Parameter(initializer(gamma_init, (num_channels,), dtype), name="gamma", requires_grad=bool(affine))
-        self.beta = Parameter(initializer(beta_init, (num_channels,), dtype), name="beta", requires_grad=bool(affine))
+        self.gamma = Parameter(
+            initializer(gamma_init, (num_channels,), dtype), name="gamma", requires_grad=bool(affine)
+        )
+        self.beta = Parameter(
+            initializer(beta_init, (num_channels,), dtype), name="beta", requires_grad=bool(affine)
+        )
 
     def construct(self, x: Tensor) -> Tensor:
         return group_norm(x, self.num_groups, self.gamma, self.beta, self.eps)

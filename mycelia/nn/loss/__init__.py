@@ -1,4 +1,5 @@
 """Losses."""
+
 from mycelia.nn.loss.loss import (
     BCELoss,
     BCEWithLogitsLoss,
@@ -13,5 +14,16 @@ from mycelia.nn.loss.loss import (
     SoftmaxCrossEntropyWithLogits,
 )
 
-__all__ = ["BCELoss", "BCEWithLogitsLoss", "CrossEntropyLoss", "HuberLoss", "L1Loss", "LossBase", "MAELoss", "MSELoss", "NLLLoss",
-           "SmoothL1Loss", "SoftmaxCrossEntropyWithLogits"]
+__all__ = [
+    "BCELoss",
+    "BCEWithLogitsLoss",
+    "CrossEntropyLoss",
+    "HuberLoss",
+    "L1Loss",
+    "LossBase",
+    "MAELoss",
+    "MSELoss",
+    "NLLLoss",
+    "SmoothL1Loss",
+    "SoftmaxCrossEntropyWithLogits",
+]

@@ -1,4 +1,5 @@
 """Losses as cells; the formulas are in `mycelia.ops`."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -22,7 +23,10 @@ class LossBase(Cell):
     def __init__(self, reduction: str = "mean") -> None:
         super().__init__()
         if reduction not in ("mean", "sum", "none"):
-            raise ValueError(f"{self.cls_name}: reduction must be 'mean', 'sum' or 'none'. Received: reduction={reduction!r}")
+            raise ValueError(
+                f"{self.cls_name}: reduction must be 'mean', 'sum' or 'none'. Received: "
+                f"reduction={reduction!r}"
+            )
         self.reduction = reduction
 
     def get_loss(self, x: Tensor, weights: Any = 1.0) -> Tensor:
@@ -93,18 +97,24 @@ class BCELoss(LossBase):
 class BCEWithLogitsLoss(LossBase):
     """`BCELoss` of the sigmoid of logits."""
 
-    def __init__(self, reduction: str = "mean", weight: Tensor | None = None, pos_weight: Tensor | None = None) -> None:
+    def __init__(
+        self, reduction: str = "mean", weight: Tensor | None = None, pos_weight: Tensor | None = None
+    ) -> None:
         super().__init__(reduction)
         self.weight, self.pos_weight = weight, pos_weight
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
-        return losses.binary_cross_entropy_with_logits(logits, labels, self.weight, self.pos_weight, self.reduction)
+        return losses.binary_cross_entropy_with_logits(
+            logits, labels, self.weight, self.pos_weight, self.reduction
+        )
 
 
 class NLLLoss(LossBase):
     """Minus the log-probability of the label's class; see `mycelia.ops.nll_loss`."""
 
-    def __init__(self, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean") -> None:
+    def __init__(
+        self, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean"
+    ) -> None:
         super().__init__(reduction)
         self.weight, self.ignore_index = weight, ignore_index
 
@@ -113,7 +123,8 @@ class NLLLoss(LossBase):
 
 
 class CrossEntropyLoss(LossBase):
-    """Cross entropy of logits ``[n, classes, ...]`` with class indices ``[n, ...]`` or with probabilities of the logits' shape.
+    """Cross entropy of logits ``[n, classes, ...]`` with class indices ``[n, ...]`` or with probabilities of
+    the logits' shape.
 
     Args:
         weight: a weight for each class.
@@ -122,24 +133,38 @@ class CrossEntropyLoss(LossBase):
         label_smoothing: the share of a label that is spread over all classes.
     """
 
-    def __init__(self, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean",
-                 label_smoothing: float = 0.0) -> None:
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        ignore_index: int = -100,
+        reduction: str = "mean",
+        label_smoothing: float = 0.0,
+    ) -> None:
         super().__init__(reduction)
         if not 0 <= label_smoothing <= 1:
-            raise ValueError(f"CrossEntropyLoss: label_smoothing must be in [0, 1]. Received: label_smoothing={label_smoothing!r}")
+            raise ValueError(
+                "CrossEntropyLoss: label_smoothing must be in [0, 1]. Received: "
+                f"label_smoothing={label_smoothing!r}"
+            )
         self.weight, self.ignore_index, self.label_smoothing = weight, ignore_index, float(label_smoothing)
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
-        return losses.cross_entropy(logits, labels, self.weight, self.ignore_index, self.reduction, self.label_smoothing)
+        return losses.cross_entropy(
+            logits, labels, self.weight, self.ignore_index, self.reduction, self.label_smoothing
+        )
 
 
 class SoftmaxCrossEntropyWithLogits(LossBase):
-    """Cross entropy of logits ``[n, classes]`` with probabilities of their shape, or with class indices ``[n]`` if ``sparse``."""
+    """Cross entropy of logits ``[n, classes]`` with probabilities of their shape, or with class indices
+    ``[n]`` if ``sparse``."""
 
     def __init__(self, sparse: bool = False, reduction: str = "none") -> None:
         super().__init__(reduction)
         if not isinstance(sparse, bool):
-            raise TypeError(f"SoftmaxCrossEntropyWithLogits: sparse must be a bool. Received: sparse={sparse!r} (of type {type(sparse).__name__})")
+            raise TypeError(
+                f"SoftmaxCrossEntropyWithLogits: sparse must be a bool. Received: sparse={sparse!r} (of type "
+                f"{type(sparse).__name__})"
+            )
         self.sparse = sparse
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:

@@ -1,4 +1,5 @@
 """Optimizers."""
+
 from mycelia.nn.optim.adam import Adam, AdamWeightDecay
 from mycelia.nn.optim.momentum import Momentum
 from mycelia.nn.optim.optimizer import Optimizer

@@ -1,4 +1,5 @@
 """Momentum: stochastic gradient descent with a moving sum of gradients."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -26,10 +27,21 @@ class Momentum(Optimizer):
         >>> optimizer = Momentum(net.trainable_params(), learning_rate=0.1, momentum=0.9)
     """
 
-    def __init__(self, params: Any, learning_rate: Any, momentum: float, weight_decay: Any = 0.0, loss_scale: float = 1.0,
-                 use_nesterov: bool = False) -> None:
+    def __init__(
+        self,
+        params: Any,
+        learning_rate: Any,
+        momentum: float,
+        weight_decay: Any = 0.0,
+        loss_scale: float = 1.0,
+        use_nesterov: bool = False,
+    ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        value = momentum if isinstance(momentum, Tensor) else np.float32(check_at_least(self.cls_name, "momentum", momentum))
+        value = (
+            momentum
+            if isinstance(momentum, Tensor)
+            else np.float32(check_at_least(self.cls_name, "momentum", momentum))
+        )
         self.momentum = Parameter(value, name="momentum")
         self.params = self.parameters
         self.use_nesterov = bool(use_nesterov)
@@ -37,7 +49,9 @@ class Momentum(Optimizer):
 
     def construct(self, gradients: Sequence[Tensor]) -> tuple[bool, ...]:
         rates = self.rates()
-        for parameter, moment, g, rate in zip(self.parameters, self.moments, self.gradients_of_step(gradients), rates):
+        for parameter, moment, g, rate in zip(
+            self.parameters, self.moments, self.gradients_of_step(gradients), rates
+        ):
             momentum = in_dtype_of(self.momentum, parameter)
             v = moment * momentum + g
             write(moment, v)

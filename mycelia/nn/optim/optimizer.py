@@ -1,4 +1,5 @@
 """Optimizer: what all optimizers share. Parameter groups, learning rates, weight decay, loss scale."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -39,9 +40,11 @@ class Optimizer(Cell):
 
     Args:
         learning_rate: a number, a list or 1-D tensor (one entry per step), or a `LearningRateSchedule`.
-        parameters: Parameters, or groups: dicts with ``params`` and any of ``lr``, ``weight_decay``, ``grad_centralization``; one dict may hold
-            ``order_params`` alone, all parameters in the order of the gradients.
-        weight_decay: a number or a schedule; without groups it spares parameters with "beta" or "gamma" in their name.
+        parameters: Parameters, or groups: dicts with ``params`` and any of ``lr``, ``weight_decay``,
+            ``grad_centralization``; one dict may hold ``order_params`` alone, all parameters in the order of
+            the gradients.
+        weight_decay: a number or a schedule; without groups it spares parameters with "beta" or "gamma" in
+            their name.
         loss_scale: gradients are divided by it.
 
     Raises:
@@ -50,11 +53,15 @@ class Optimizer(Cell):
         KeyError: a group with an unknown key.
     """
 
-    def __init__(self, learning_rate: Any, parameters: Any, weight_decay: Any = 0.0, loss_scale: float = 1.0) -> None:
+    def __init__(
+        self, learning_rate: Any, parameters: Any, weight_decay: Any = 0.0, loss_scale: float = 1.0
+    ) -> None:
         super().__init__(auto_prefix=False)
         given = self._listed(parameters)
         if isinstance(loss_scale, bool) or not isinstance(loss_scale, (int, float)) or loss_scale <= 0:
-            raise ValueError(f"{self.cls_name}: loss_scale must be a positive number. Received: loss_scale={loss_scale!r}")
+            raise ValueError(
+                f"{self.cls_name}: loss_scale must be a positive number. Received: loss_scale={loss_scale!r}"
+            )
         self.loss_scale = float(loss_scale)
         self.global_step = Parameter(np.zeros(1, np.int32), name="global_step")
         self.is_group = isinstance(given[0], dict)
@@ -77,16 +84,27 @@ class Optimizer(Cell):
     # -- what was given ------------------------------------------------------------------------------------
     def _listed(self, parameters: Any) -> list[Any]:
         if isinstance(parameters, Parameter) or not isinstance(parameters, Iterable):
-            raise TypeError(f"{self.cls_name}: parameters must be a list of Parameters or of dicts. Received: {parameters!r:.80} (of type "
-                            f"{type(parameters).__name__})")
+            raise TypeError(
+                f"{self.cls_name}: parameters must be a list of Parameters or of dicts. Received: "
+                f"{parameters!r:.80} (of type "
+                f"{type(parameters).__name__})"
+            )
         items = list(parameters)
         if not items:
-            raise ValueError(f"{self.cls_name}: parameters must not be empty; net.trainable_params() of a network whose parameters have "
-                             f"requires_grad=True gives them")
+            raise ValueError(
+                f"{self.cls_name}: parameters must not be empty; net.trainable_params() of a network whose "
+                "parameters have "
+                f"requires_grad=True gives them"
+            )
         if not (all(isinstance(p, Parameter) for p in items) or all(isinstance(p, dict) for p in items)):
-            wrong = next(p for p in items if not isinstance(p, (Parameter, dict)) or type(p) is not type(items[0]))
-            raise TypeError(f"{self.cls_name}: parameters must be all Parameters or all dicts. Received: {wrong!r:.80} (of type "
-                            f"{type(wrong).__name__}) among them")
+            wrong = next(
+                p for p in items if not isinstance(p, (Parameter, dict)) or type(p) is not type(items[0])
+            )
+            raise TypeError(
+                f"{self.cls_name}: parameters must be all Parameters or all dicts. Received: {wrong!r:.80} "
+                "(of type "
+                f"{type(wrong).__name__}) among them"
+            )
         return items
 
     def _rate(self, rate: Any) -> Any:
@@ -96,12 +114,20 @@ class Optimizer(Cell):
         if isinstance(rate, Tensor):
             rate = rate.asnumpy()
         try:
-            array = np.asarray(list(rate) if not np.isscalar(rate) and not isinstance(rate, np.ndarray) else rate, np.float32)
+            array = np.asarray(
+                list(rate) if not np.isscalar(rate) and not isinstance(rate, np.ndarray) else rate, np.float32
+            )
         except (TypeError, ValueError):
-            raise TypeError(f"{self.cls_name}: learning_rate must be a number, a list, a 1-D Tensor or a LearningRateSchedule. Received: "
-                            f"{rate!r:.80} (of type {type(rate).__name__})") from None
+            raise TypeError(
+                f"{self.cls_name}: learning_rate must be a number, a list, a 1-D Tensor or a "
+                "LearningRateSchedule. Received: "
+                f"{rate!r:.80} (of type {type(rate).__name__})"
+            ) from None
         if array.ndim > 1 or (array.ndim == 1 and array.size < 2):
-            raise ValueError(f"{self.cls_name}: a list of learning rates must be 1-D with at least two entries. Received: shape {array.shape}")
+            raise ValueError(
+                f"{self.cls_name}: a list of learning rates must be 1-D with at least two entries. Received: "
+                f"shape {array.shape}"
+            )
         if not (array >= 0).all():
             raise ValueError(f"{self.cls_name}: learning_rate must be at least 0. Received: {rate!r:.80}")
         return float(array) if array.ndim == 0 else array
@@ -110,8 +136,11 @@ class Optimizer(Cell):
         if isinstance(decay, Cell):
             return decay
         if isinstance(decay, bool) or not isinstance(decay, (int, float)) or decay < 0:
-            raise ValueError(f"{self.cls_name}: weight_decay must be a number of at least 0, or a Cell that gives one for a step. Received: "
-                             f"weight_decay={decay!r}")
+            raise ValueError(
+                f"{self.cls_name}: weight_decay must be a number of at least 0, or a Cell that gives one for "
+                "a step. Received: "
+                f"weight_decay={decay!r}"
+            )
         return float(decay)
 
     def _rate_holder(self, rate: Any, name: str) -> Any:
@@ -127,20 +156,34 @@ class Optimizer(Cell):
         for index, group in enumerate(groups):
             unknown = [key for key in group if key not in _GROUP_KEYS]
             if unknown:
-                raise KeyError(f"{self.cls_name}: a parameter group may have the keys {', '.join(_GROUP_KEYS)}. Received: {unknown}")
+                raise KeyError(
+                    f"{self.cls_name}: a parameter group may have the keys {', '.join(_GROUP_KEYS)}. "
+                    f"Received: {unknown}"
+                )
             if "order_params" in group:
                 order = list(group["order_params"])
                 continue
             if not group.get("params"):
-                raise ValueError(f"{self.cls_name}: a parameter group needs 'params', a list of Parameters. Received: keys {list(group)}")
+                raise ValueError(
+                    f"{self.cls_name}: a parameter group needs 'params', a list of Parameters. Received: "
+                    f"keys {list(group)}"
+                )
             self.is_group_lr |= "lr" in group
-            rate = (f"learning_rate_group_{index}", self._rate(group["lr"])) if "lr" in group else ("learning_rate", default_rate)
+            rate = (
+                (f"learning_rate_group_{index}", self._rate(group["lr"]))
+                if "lr" in group
+                else ("learning_rate", default_rate)
+            )
             decay = self._decay(group["weight_decay"]) if "weight_decay" in group else default_decay
-            members += [(p, rate, decay, bool(group.get("grad_centralization", False))) for p in group["params"]]
+            members += [
+                (p, rate, decay, bool(group.get("grad_centralization", False))) for p in group["params"]
+            ]
         if order is not None:
             by_id = {id(m[0]): m for m in members}
             if {id(p) for p in order} != set(by_id):
-                raise ValueError(f"{self.cls_name}: order_params must hold the parameters of all groups and no others")
+                raise ValueError(
+                    f"{self.cls_name}: order_params must hold the parameters of all groups and no others"
+                )
             members = [by_id[id(p)] for p in order]
         parameters = [m[0] for m in members]
         if self.is_group_lr:
@@ -160,7 +203,9 @@ class Optimizer(Cell):
         for _, (name, rate), _, _ in members:
             if name not in shared:
                 constant = self.dynamic_lr and isinstance(rate, float)
-                shared[name] = TabledLearningRate([rate, rate], name) if constant else self._rate_holder(rate, name)
+                shared[name] = (
+                    TabledLearningRate([rate, rate], name) if constant else self._rate_holder(rate, name)
+                )
         rates = [shared[m[1][0]] for m in members]
         return CellList(rates, auto_prefix=False) if self.dynamic_lr else ParameterTuple(rates)
 
@@ -168,8 +213,11 @@ class Optimizer(Cell):
         seen: set[str] = set()
         for parameter in self.parameters:
             if parameter.name in seen:
-                raise ValueError(f"{self.cls_name}: two parameters are named {parameter.name!r}; moments are kept by name, so each needs one "
-                                 f"of its own")
+                raise ValueError(
+                    f"{self.cls_name}: two parameters are named {parameter.name!r}; moments are kept by "
+                    "name, so each needs one "
+                    f"of its own"
+                )
             seen.add(parameter.name)
 
     # -- one step ------------------------------------------------------------------------------------------
@@ -182,7 +230,8 @@ class Optimizer(Cell):
         return jit.call_cell(self, args, kwargs)
 
     def get_lr(self) -> Any:
-        """The learning rate of the step to come: a scalar tensor, or one for each parameter when groups have their own."""
+        """The learning rate of the step to come: a scalar tensor, or one for each parameter when groups have
+        their own."""
         if not self.dynamic_lr:
             return self.learning_rate
         step = Reshape(self.global_step, shape=())
@@ -196,15 +245,20 @@ class Optimizer(Cell):
 
         def of(decay: Any) -> Any:
             return decay(step) if isinstance(decay, Cell) else decay
+
         return tuple(map(of, self.weight_decay)) if self.is_group else of(self.weight_decay)
 
     def get_lr_parameter(self, param: Parameter | Sequence[Parameter]) -> Any:
         """The learning-rate Parameter or schedule that a parameter (or each of several) is updated with."""
+
         def of(parameter: Parameter) -> Any:
             for i, own in enumerate(self.parameters):
                 if own is parameter:
                     return list(self.learning_rate)[i] if self.is_group_lr else self.learning_rate
-            raise ValueError(f"get_lr_parameter: {parameter.name!r} is not a parameter of this {self.cls_name}")
+            raise ValueError(
+                f"get_lr_parameter: {parameter.name!r} is not a parameter of this {self.cls_name}"
+            )
+
         return of(param) if isinstance(param, Parameter) else [of(p) for p in param]
 
     def rates(self) -> tuple[Any, ...]:
@@ -214,7 +268,8 @@ class Optimizer(Cell):
         return tuple(in_dtype_of(r, p) for r, p in zip(each, self.parameters))
 
     def gradients_of_step(self, gradients: Sequence[Tensor], decay: bool = True) -> list[Tensor]:
-        """Gradients in their parameters' dtypes, divided by the loss scale, with weight decay and centralization.
+        """Gradients in their parameters' dtypes, divided by the loss scale, with weight decay and
+        centralization.
 
         Raises:
             ValueError: as many gradients as parameters are needed, each of its parameter's shape.
@@ -225,20 +280,30 @@ class Optimizer(Cell):
         if decay and self.exec_weight_decay:
             amount = self.get_weight_decay()
             each = amount if self.is_group else (amount,) * len(checked)
-            checked = [g + p * _factor(d, p) if flag else g
-                       for g, p, d, flag in zip(checked, self.parameters, each, self.decay_flags)]
-        return [g - g.mean(tuple(range(1, g.ndim)), keep_dims=True) if flag and g.ndim > 1 else g
-                for g, flag in zip(checked, self.grad_centralization_flags)]
+            checked = [
+                g + p * _factor(d, p) if flag else g
+                for g, p, d, flag in zip(checked, self.parameters, each, self.decay_flags)
+            ]
+        return [
+            g - g.mean(tuple(range(1, g.ndim)), keep_dims=True) if flag and g.ndim > 1 else g
+            for g, flag in zip(checked, self.grad_centralization_flags)
+        ]
 
     def _checked(self, gradients: Sequence[Tensor]) -> list[Tensor]:
         if isinstance(gradients, Tensor):
             gradients = (gradients,)
         if len(gradients) != len(self.parameters):
-            raise ValueError(f"{self.cls_name}: needs one gradient for each of its {len(self.parameters)} parameters. Received: "
-                             f"{len(gradients)} gradients")
+            raise ValueError(
+                f"{self.cls_name}: needs one gradient for each of its {len(self.parameters)} parameters. "
+                "Received: "
+                f"{len(gradients)} gradients"
+            )
         for p, g in zip(self.parameters, gradients):
             if g.shape != p.shape:
-                raise ValueError(f"{self.cls_name}: the gradient of {p.name!r} must have its shape {p.shape}. Received: {g.shape}")
+                raise ValueError(
+                    f"{self.cls_name}: the gradient of {p.name!r} must have its shape {p.shape}. Received: "
+                    f"{g.shape}"
+                )
         return [in_dtype_of(g, p) for p, g in zip(self.parameters, gradients)]
 
     def advance(self) -> None:
@@ -266,7 +331,9 @@ def check_fraction(owner: str, name: str, value: Any) -> float:
         ValueError: not between 0 and 1, both excluded.
     """
     if not isinstance(value, float):
-        raise TypeError(f"{owner}: {name} must be a float. Received: {name}={value!r} (of type {type(value).__name__})")
+        raise TypeError(
+            f"{owner}: {name} must be a float. Received: {name}={value!r} (of type {type(value).__name__})"
+        )
     if not 0.0 < value < 1.0:
         raise ValueError(f"{owner}: {name} must lie between 0 and 1, both excluded. Received: {name}={value}")
     return value
@@ -275,8 +342,12 @@ def check_fraction(owner: str, name: str, value: Any) -> float:
 def check_at_least(owner: str, name: str, value: Any, low: float = 0.0, exclusive: bool = False) -> float:
     """A number bounded from below."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"{owner}: {name} must be a number. Received: {name}={value!r} (of type {type(value).__name__})")
+        raise TypeError(
+            f"{owner}: {name} must be a number. Received: {name}={value!r} (of type {type(value).__name__})"
+        )
     if value < low or (exclusive and value == low):
-        raise ValueError(f"{owner}: {name} must be {'greater than' if exclusive else 'at least'} {low:g}. Received: {name}={value}")
+        raise ValueError(
+            f"{owner}: {name} must be {'greater than' if exclusive else 'at least'} {low:g}. Received: "
+            f"{name}={value}"
+        )
     return float(value)
-

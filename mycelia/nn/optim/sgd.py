@@ -1,4 +1,5 @@
 """SGD: stochastic gradient descent, with momentum, dampening and Nesterov's variant."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -13,7 +14,8 @@ from mycelia.tensor.tensor import Tensor
 
 
 class SGD(Optimizer):
-    """w = w - lr * g; with momentum v = momentum * v + (1 - dampening) * g takes the place of g, where the first v is g itself.
+    """w = w - lr * g; with momentum v = momentum * v + (1 - dampening) * g takes the place of g, where the
+    first v is g itself.
 
     Args:
         params, learning_rate, weight_decay, loss_scale: see `Optimizer`; weight_decay must be a number here.
@@ -26,20 +28,31 @@ class SGD(Optimizer):
         TypeError: weight_decay is a schedule.
     """
 
-    def __init__(self, params: Any, learning_rate: Any = 0.1, momentum: float = 0.0, dampening: float = 0.0,
-                 weight_decay: float = 0.0, nesterov: bool = False, loss_scale: float = 1.0) -> None:
+    def __init__(
+        self,
+        params: Any,
+        learning_rate: Any = 0.1,
+        momentum: float = 0.0,
+        dampening: float = 0.0,
+        weight_decay: float = 0.0,
+        nesterov: bool = False,
+        loss_scale: float = 1.0,
+    ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         if any(callable(d) for d in (self.weight_decay if self.is_group else (self.weight_decay,))):
             raise TypeError("SGD: weight_decay must be a number; Momentum takes a schedule")
         check_at_least("SGD", "momentum", momentum)
         self.dampening = check_at_least("SGD", "dampening", dampening)
         if nesterov and (momentum <= 0 or dampening != 0):
-            raise ValueError(f"SGD: nesterov needs momentum > 0 and dampening = 0. Received: momentum={momentum}, dampening={dampening}")
+            raise ValueError(
+                f"SGD: nesterov needs momentum > 0 and dampening = 0. Received: momentum={momentum}, "
+                f"dampening={dampening}"
+            )
         self.nesterov = bool(nesterov)
         self.uses_momentum = momentum > 0
         self.momentum = Parameter(np.float32(momentum), name="momentum")
         self.accum = self.moments_like("accum")
-        self.stat = self.moments_like("stat", "ones")   # ones until the first step
+        self.stat = self.moments_like("stat", "ones")  # ones until the first step
 
     def construct(self, gradients: Sequence[Tensor]) -> tuple[bool, ...]:
         rates = self.rates()
@@ -54,7 +67,11 @@ class SGD(Optimizer):
     def _with_momentum(self, parameter: Parameter, accum: Parameter, stat: Parameter, g: Tensor) -> Tensor:
         momentum = in_dtype_of(self.momentum, parameter)
         # stat is 1 at the first step, where v is g, and 0 after it
-        v = accum * momentum + g * (1.0 - self.dampening * (1.0 - stat)) if self.dampening else accum * momentum + g
+        v = (
+            accum * momentum + g * (1.0 - self.dampening * (1.0 - stat))
+            if self.dampening
+            else accum * momentum + g
+        )
         write(accum, v)
         write(stat, stat * 0.0)
         return g + v * momentum if self.nesterov else v

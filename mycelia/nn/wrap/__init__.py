@@ -1,4 +1,5 @@
 """Cells around networks."""
+
 from mycelia.nn.wrap.cell_wrapper import TrainOneStepCell, WithEvalCell, WithGradCell, WithLossCell
 
 __all__ = ["TrainOneStepCell", "WithEvalCell", "WithGradCell", "WithLossCell"]

@@ -1,4 +1,5 @@
 """Cells around a network: with its loss, for evaluation, and for a whole training step."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -55,17 +56,25 @@ class TrainOneStepCell(Cell):
         return_grad: whether to return ``(loss, {parameter name: gradient})``.
 
     Example:
-        >>> step = TrainOneStepCell(WithLossCell(net, CrossEntropyLoss()), Momentum(net.trainable_params(), 0.1, 0.9)).set_train()
+        >>> step = TrainOneStepCell(WithLossCell(net, CrossEntropyLoss()), Momentum(net.trainable_params(),
+        0.1, 0.9)).set_train()
         >>> loss = step(images, labels)
     """
 
-    def __init__(self, network: Cell, optimizer: Cell, sens: float | None = None, return_grad: bool = False) -> None:
+    def __init__(
+        self, network: Cell, optimizer: Cell, sens: float | None = None, return_grad: bool = False
+    ) -> None:
         super().__init__(auto_prefix=False)
         if not isinstance(return_grad, bool):
-            raise TypeError(f"TrainOneStepCell: return_grad must be a bool. Received: return_grad={return_grad!r} (of type "
-                            f"{type(return_grad).__name__})")
+            raise TypeError(
+                f"TrainOneStepCell: return_grad must be a bool. Received: return_grad={return_grad!r} (of "
+                "type "
+                f"{type(return_grad).__name__})"
+            )
         if sens is not None and (isinstance(sens, bool) or not isinstance(sens, (int, float)) or sens <= 0):
-            raise ValueError(f"TrainOneStepCell: sens must be a positive number or None. Received: sens={sens!r}")
+            raise ValueError(
+                f"TrainOneStepCell: sens must be a positive number or None. Received: sens={sens!r}"
+            )
         self.network = network
         self.network.set_grad()
         self.optimizer = optimizer
