@@ -31,6 +31,16 @@ class Stream:
         """Releases what the pass holds; called when it is left before its end."""
 
 
+class DerivedStream(Stream):
+    """A pass over one inner pass."""
+
+    def __init__(self, inner: Stream) -> None:
+        self.inner = inner
+
+    def close(self) -> None:
+        self.inner.close()
+
+
 def read_exactly(stream: Stream, count: int) -> Block | None:
     """The next `count` rows, or fewer at the end of the stream; None when there are none."""
     blocks, missing = [], count
@@ -329,6 +339,16 @@ class Dataset:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {', '.join(self.get_col_names())}>"
+
+
+def checked_integer(operation: str, name: str, value: Any, low: int, also: int | None = None) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{operation}: {name} must be an integer. Received: {name}={value!r} "
+                        f"(of type {type(value).__name__})")
+    if value < low and value != also:
+        raise ValueError(f"{operation}: {name} must be at least "
+                         f"{low}{'' if also is None else f', or {also}'}. Received: {name}={value}")
+    return int(value)
 
 
 def column_names(operation: str, argument: str, names: Any,
