@@ -112,6 +112,15 @@ def require_tensor(name: str, x: Any, what: str = "input") -> Tensor:
     return x
 
 
+def promote_weakly(name: str, x: Tensor, y: Tensor) -> DType:
+    """The common dtype of two tensors, where one that stands for a Python number counts as that number."""
+    if getattr(y, "weak", False) and not getattr(x, "weak", False):
+        return promote_scalar(name, x.dtype, 0.5 if y.dtype.is_float else 1)
+    if getattr(x, "weak", False) and not getattr(y, "weak", False):
+        return promote_scalar(name, y.dtype, 0.5 if x.dtype.is_float else 1)
+    return promote(name, x.dtype, y.dtype)
+
+
 def operands(name: str, x: Any, y: Any) -> tuple[Tensor, Tensor]:
     """Two operands as tensors of one dtype by MindSpore's rules.
 
@@ -131,7 +140,7 @@ def operands(name: str, x: Any, y: Any) -> tuple[Tensor, Tensor]:
         if isinstance(y, Tensor):
             if x.dtype is y.dtype:
                 return x, y
-            dtype = promote(name, x.dtype, y.dtype)
+            dtype = promote_weakly(name, x, y)
             return cast(x, dtype), cast(y, dtype)
         if is_number(y):
             y = _plain(y)
