@@ -89,11 +89,12 @@ def exp(m: VectorScalars, x: Scalar, doublings: int = 0) -> Scalar:
 
 
 def exp_nonpositive(m: VectorScalars, x: Scalar) -> Scalar:
-    """exp(x) for x <= 0, flushing what would be a denormal to about the smallest normal number; a little faster."""
+    """exp(x) for x <= 0, with 0 for what would be a denormal; faster than `exp`."""
     lowest = -87.0 if single(x) else -708.0
-    x = m.select(m.lt(x, lowest), m.const(lowest, x.dtype), x)
-    _, n, r = reduced(m, x)
-    return m.from_bits(m.bits(exp_minus_one(m, r) + 1.0) + m.shift_left(n, m.const(23 if single(x) else 52, n.dtype)))
+    under = m.lt(x, lowest)
+    _, n, r = reduced(m, m.select(under, m.const(lowest, x.dtype), x))
+    result = m.from_bits(m.bits(exp_minus_one(m, r) + 1.0) + m.shift_left(n, m.const(23 if single(x) else 52, n.dtype)))
+    return m.select(under, m.const(0.0, x.dtype), result)
 
 
 def exp2(m: VectorScalars, x: Scalar) -> Scalar:

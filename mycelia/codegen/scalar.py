@@ -451,6 +451,7 @@ class VectorScalars:
         return Scalar(self, function(strict, *inside).value, known)
 
     def exp(self, x: Operand) -> Scalar: return self._math(math_exp.exp, x)
+    def exp_nonpositive(self, x: Operand) -> Scalar: return self._math(math_exp.exp_nonpositive, x)
     def exp2(self, x: Operand) -> Scalar: return self._math(math_exp.exp2, x)
     def expm1(self, x: Operand) -> Scalar: return self._math(math_exp.expm1, x)
     def sigmoid(self, x: Operand) -> Scalar: return self._math(math_exp.sigmoid, x)

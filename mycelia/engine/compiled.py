@@ -2,11 +2,13 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
 from mycelia.codegen.target import Target
+from mycelia.engine import graph_files
 from mycelia.ir.graph import Graph
 from mycelia.ir.types import Sym
 from mycelia.kernels import cpu  # noqa: F401  (registers the kernels)
@@ -20,6 +22,7 @@ from mycelia.tensor.storage import Storage
 from mycelia.tensor.tensor import Tensor, dense_strides
 
 MAX_PLANS = 64
+LIVE: weakref.WeakSet[CompiledGraph] = weakref.WeakSet()   # for `mycelia explain`
 
 
 class Launchable:
@@ -84,8 +87,10 @@ class CompiledGraph:
         self.graph = graph
         self.symbolic = any(isinstance(d, Sym) for v in graph.inputs for d in v.type.shape)
         self._plans: OrderedDict[Any, _Staged] = OrderedDict()
+        self.calls = 0
         self._only: _Staged | None = None
         self._lock = threading.Lock()
+        LIVE.add(self)
 
     def run(self, inputs: list[Tensor]) -> list[Tensor]:
         """One call.
@@ -107,7 +112,7 @@ class CompiledGraph:
             with self._lock:
                 graph = specialise(self.graph, [x._shape for x in inputs]) if self.symbolic else self.graph
                 device = inputs[0]._storage.device if inputs else default_device()
-                staged = self._plans[key] = _Staged(graph, self.stable, device)
+                staged = self._plans[key] = _Staged(graph, self.stable, device, self.name)
                 while len(self._plans) > MAX_PLANS:
                     self._plans.popitem(last=False)
             if not self.symbolic:
@@ -118,11 +123,17 @@ class CompiledGraph:
 class _Staged:
     """The main plan, and the prologue over stable inputs if there is one."""
 
-    def __init__(self, graph: Graph, stable: list[int], device: Device) -> None:
-        optimised = optimise(graph, stable)
+    def __init__(self, graph: Graph, stable: list[int], device: Device, name: str) -> None:
+        files = graph_files.begin(name)
+        optimised = optimise(graph, stable, None if files is None else files.stage)
         self.report = optimised.report
         self.main = Launchable(optimised.main, device)
         self.prologue = None if optimised.prologue is None else Launchable(optimised.prologue, device)
+        if files is not None:
+            files.write("passes.txt", f"{self.report}\n")
+            files.write("plan.txt", f"{self.main.plan}\n")
+            if self.prologue is not None:
+                files.write("plan_prologue.txt", f"{self.prologue.plan}\n")
         self.stable = stable
         self.seen: Any = None
         self.derived: list[Tensor] = []

@@ -1,24 +1,260 @@
-"""What a traced function read from outside, and whether it is still so. (First form: nothing is recorded.)"""
+"""What a traced function read from outside, and whether it is still so.
+
+Before a function is traced, everything that it can reach is looked up: globals that its code names, closure cells, defaults, and what
+hangs on those: functions it calls, Cells and their attributes, lists and dicts. Values that are plain data are
+compared by value, anything else by identity. Cells are compared again only when some Cell's attribute was written since
+(`attribute_epoch`). Attributes that the function itself writes (``self.n += 1``) are outputs of the graph, applied after
+each run; from the second run on they are inputs as well, so that 1, 2, 3 come out and not 1, 1, 1.
+"""
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from mycelia.engine import mode
+from mycelia.tensor.parameter import Parameter
+from mycelia.tensor.tensor import Tensor
+from mycelia.trace.location import is_own_code
+from mycelia.trace.tracer import Trace, TracedTensor
+
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+MISSING = object()
+_DEPTH = 8
+
+
+class Read:
+    """One value that was read: where it lives, what it was, and how it is compared."""
+
+    __slots__ = ("path", "get", "value", "plain")
+
+    def __init__(self, path: str, get: Callable[[], Any], value: Any) -> None:
+        self.path, self.get, self.value = path, get, value
+        self.plain = type(value) in _PLAIN or type(value) is tuple and all(type(v) in _PLAIN for v in value)
+
+    def holds(self) -> bool:
+        now = self.get()
+        if now is self.value:
+            return True
+        return self.plain and type(now) is type(self.value) and now == self.value
+
+
+class Attribute:
+    """An attribute that the function writes."""
+
+    __slots__ = ("owner", "name", "before")
+
+    def __init__(self, owner: Any, name: str, before: Any) -> None:
+        self.owner, self.name, self.before = owner, name, before
+
 
 class Guards:
-    def __init__(self, fn: Callable[..., Any]) -> None:
-        self.fn = fn
+    """Recorded around one trace of ``fn``.
 
+    Args:
+        fn: the function or bound method.
+        inputs: attributes that an earlier trace saw written: their values are inputs of this one.
+        arguments: the call's Python arguments, among which may be Cells.
+    """
+
+    def __init__(self, fn: Callable[..., Any], inputs: set[tuple[int, str]] = frozenset(),  # type: ignore[assignment]
+                 arguments: tuple[Any, ...] = ()) -> None:
+        self.fn = fn
+        self.reads: list[Read] = []
+        self.cell_reads: list[Read] = []
+        self.written: list[Attribute] = []
+        self.cells: list[Any] = []
+        self.fields: list[tuple[Any, str]] = []      # written attributes whose value is an input
+        self.failed: Read | None = None
+        self._inputs = inputs
+        self._seen: set[int] = set()
+        self._epoch = -1
+        self._reach("", fn, 0)
+        for i, argument in enumerate(arguments):
+            if _is_cell(argument):
+                self._reach(f"argument {i}", argument, 0)
+        self._mode = (mode.current,)
+
+    # -- finding what can be read --------------------------------------------------------------------------
+    def _reach(self, path: str, thing: Any, depth: int) -> None:
+        if depth > _DEPTH or id(thing) in self._seen:
+            return
+        if isinstance(thing, types.MethodType):
+            self._reach(f"{path}.__self__" if path else "self", thing.__self__, depth)
+            self._reach(path, thing.__func__, depth)
+            return
+        if hasattr(thing, "__wrapped__"):
+            self._seen.add(id(thing))
+            self._reach(path, thing.__wrapped__, depth)
+        if hasattr(thing, "func") and hasattr(thing, "keywords"):   # functools.partial
+            for value in (thing.func, *thing.args, *thing.keywords.values()):
+                self._reach(path, value, depth)
+            return
+        if isinstance(thing, types.FunctionType):
+            self._seen.add(id(thing))
+            if not is_own_code(thing.__code__):
+                self._function(path, thing, depth)
+        elif _is_cell(thing):
+            self._seen.add(id(thing))
+            self._cell(path, thing, depth)
+        elif type(thing) in (list, tuple, dict):
+            self._seen.add(id(thing))
+            items = thing.items() if type(thing) is dict else enumerate(thing)
+            for key, value in list(items):
+                self._reach(f"{path}[{key!r}]", value, depth + 1)
+
+    def _function(self, path: str, function: types.FunctionType, depth: int) -> None:
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+            try:
+                value = cell.cell_contents
+            except ValueError:
+                continue
+            self._note(name, lambda cell=cell: cell.cell_contents, value, depth)
+        space = function.__globals__
+        for name in _names(function.__code__):
+            if name in space:
+                self._note(name, lambda name=name: space.get(name, MISSING), space[name], depth)
+
+    def _note(self, path: str, get: Callable[[], Any], value: Any, depth: int) -> None:
+        if isinstance(value, types.ModuleType) or isinstance(value, type):
+            return
+        if type(value) in (list, dict):
+            kind = type(value)
+            shape = _contents(value)
+            self.reads.append(Read(path, lambda: _contents(get()) if type(get()) is kind else MISSING, shape))
+        else:
+            self.reads.append(Read(path, get, value))
+        self._reach(path, value, depth + 1)
+
+    def _cell(self, path: str, cell: Any, depth: int) -> None:
+        for name, value in list(vars(cell).items()):
+            if name.startswith("_") or isinstance(value, Parameter):
+                continue
+            if _is_cell(value):
+                continue
+            if (id(cell), name) in self._inputs and isinstance(value, (int, float, Tensor)) and type(value) is not bool:
+                self.fields.append((cell, name))
+                kind = _kind(value)
+                self.cell_reads.append(Read(f"{path}.{name}", lambda cell=cell, name=name: _kind(vars(cell).get(name)), kind))
+                continue
+            get = (lambda cell=cell, name=name: vars(cell).get(name, MISSING))
+            if type(value) in (list, dict):
+                self.cell_reads.append(Read(f"{path}.{name}", lambda get=get: _contents(get()), _contents(value)))
+            else:
+                self.cell_reads.append(Read(f"{path}.{name}", get, value))
+            self._reach(f"{path}.{name}", value, depth + 1)
+        self.cells.append(cell)
+        for name, child in cell._cells.items():
+            self.cell_reads.append(Read(f"{path}.{name}", lambda cell=cell, name=name: cell._cells.get(name), child))
+            if child is not None:
+                self._reach(f"{path}.{name}", child, depth)
+        construct = getattr(type(cell), "construct", None)
+        if isinstance(construct, types.FunctionType) and id(construct) not in self._seen:
+            self._reach(path, construct, depth)
+
+    # -- around the trace ----------------------------------------------------------------------------------
     @contextmanager
-    def recording(self, trace: Any) -> Iterator[None]:
-        yield
+    def recording(self, trace: Trace) -> Iterator[None]:
+        """Within, the function may run; after, attributes are as they were, and what it wrote is known."""
+        before = [(cell, dict(vars(cell))) for cell in self.cells]
+        for cell, name in self.fields:
+            value = vars(cell)[name]
+            tensor = value if isinstance(value, Tensor) else Tensor(value)
+            stand_in = trace.argument(tensor, name=name)
+            stand_in.weak = not isinstance(value, Tensor)
+            vars(cell)[name] = stand_in
+        try:
+            yield
+        finally:
+            for cell, old in before:
+                space = vars(cell)
+                for name, value in list(space.items()):
+                    known = old.get(name, MISSING)
+                    changed = value is not known and not (type(value) in _PLAIN and type(value) is type(known)
+                                                          and value == known)
+                    untouched = isinstance(value, TracedTensor) and (cell, name) in self.fields and not changed
+                    if changed and not untouched and not name.startswith("_"):
+                        if not (isinstance(value, TracedTensor) and _same_input(value, trace, cell, name, self.fields)):
+                            self.written.append(Attribute(cell, name, value))
+                        if known is MISSING:
+                            del space[name]
+                        else:
+                            space[name] = known
+            self._epoch = _epoch()
 
     def effects(self) -> list[Any]:
-        return []
+        """What the function left in attributes; tensors among them become outputs of the graph."""
+        return [a.before for a in self.written]
 
     def apply_effects(self, values: list[Any]) -> None:
-        pass
+        """Writes the attributes after a run."""
+        for attribute, value in zip(self.written, values):
+            old = vars(attribute.owner).get(attribute.name)
+            if type(old) in (int, float) and isinstance(value, Tensor):
+                value = type(old)(value.asnumpy().item())
+            object.__setattr__(attribute.owner, attribute.name, value)
 
+    def field_values(self) -> list[Tensor]:
+        """The inputs that come from attributes."""
+        values = (vars(cell)[name] for cell, name in self.fields)
+        return [v if isinstance(v, Tensor) else Tensor(v) for v in values]
+
+    def repeats(self) -> set[tuple[int, str]]:
+        """Written attributes that the function read before: they must be inputs of the next trace."""
+        return {(id(a.owner), a.name) for a in self.written}
+
+    # -- before each run -----------------------------------------------------------------------------------
     def hold(self) -> bool:
+        """Whether all that was read is as it was. `failed` says what is not."""
+        if self._mode[0] != mode.current:
+            return False
+        for read in self.reads:
+            if not read.holds():
+                self.failed = read
+                return False
+        epoch = _epoch()
+        if epoch != self._epoch:
+            for read in self.cell_reads:
+                if not read.holds():
+                    self.failed = read
+                    return False
+            self._epoch = epoch
         return True
+
+
+def _kind(value: Any) -> Any:
+    return (value.shape, value.dtype) if isinstance(value, Tensor) else type(value)
+
+
+def _contents(value: Any) -> Any:
+    """Plain items by value, others by identity."""
+    if type(value) is dict:
+        return tuple((k, v if type(v) in _PLAIN else id(v)) for k, v in value.items())
+    if type(value) is list:
+        return tuple(v if type(v) in _PLAIN else id(v) for v in value)
+    return MISSING
+
+
+def _same_input(value: TracedTensor, trace: Trace, cell: Any, name: str, fields: list[tuple[Any, str]]) -> bool:
+    """Whether an attribute still holds the stand-in that was put there."""
+    return any(c is cell and n == name for c, n in fields) and value.value.node is None and value.value.name == name
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    """Global names that a code object and those inside it mention."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _names(constant)
+
+
+def _is_cell(thing: Any) -> bool:
+    return hasattr(type(thing), "construct") and hasattr(thing, "_cells")
+
+
+def _epoch() -> int:
+    import sys
+
+    module = sys.modules.get("mycelia.nn.cell")
+    return module.attribute_epoch if module is not None else 0

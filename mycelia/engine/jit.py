@@ -11,6 +11,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 
 from mycelia.engine import mode
 from mycelia.engine.guards import Guards
@@ -32,13 +34,18 @@ def graph_mode() -> bool:
 class Specialisation:
     """One traced graph of a function, and the guards under which it holds."""
 
-    def __init__(self, function: JitFunction, leaves: list[Any], structure: Any, types: list[TensorType]) -> None:
+    def __init__(self, function: JitFunction, leaves: list[Any], structure: Any, types: list[TensorType],
+                 numbers: frozenset[int]) -> None:
         self.types = types
         self.symbolic = any(isinstance(d, Sym) for t in types for d in t.shape)
-        self.guards = Guards(function.fn)
+        self.guards = Guards(function.fn, function.fields, tuple(leaves))
         trace = Trace(function.name)
         remaining = iter(types)
-        operands = [trace.argument(leaf, next(remaining)) if isinstance(leaf, Tensor) else leaf for leaf in leaves]
+        operands: list[Any] = []
+        for i, leaf in enumerate(leaves):
+            operands.append(trace.argument(leaf, next(remaining)) if isinstance(leaf, Tensor) else leaf)
+            if i in numbers:
+                operands[-1].weak = True
         args, kwargs = unflatten(structure, iter(operands))
         with self.guards.recording(trace), dispatch.interpreting(trace):
             result = function.staged(*args, **kwargs)
@@ -47,11 +54,12 @@ class Specialisation:
             self.count = len(outputs)
             outputs += self.guards.effects()
             graph = trace.finish([y for y in outputs if isinstance(y, Tensor)])
+        function.fields |= self.guards.repeats()
         self.template = [None if isinstance(y, Tensor) else y for y in outputs]
         self.places = [i for i, y in enumerate(outputs) if isinstance(y, Tensor)]
         self.captures = trace.captures[trace.arguments:]
         given = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
-        self.distinct = None if trace.arguments == len(given) else list(dict.fromkeys(_sharing(given)))
+        self.distinct = None if trace.arguments == len(given) + len(self.guards.fields) else list(dict.fromkeys(_sharing(given)))
         stable = range(trace.arguments, len(trace.captures))
         from mycelia.engine.compiled import CompiledGraph
 
@@ -73,11 +81,14 @@ class Specialisation:
     def run(self, tensors: list[Tensor]) -> Any:
         if self.distinct is not None:
             tensors = [tensors[i] for i in self.distinct]
+        if self.guards.fields:
+            tensors = tensors + self.guards.field_values()
         results = self.compiled.run(tensors + self.captures)
         outputs = list(self.template)
         for place, y in zip(self.places, results):
             outputs[place] = y
-        self.guards.apply_effects(outputs[self.count:])
+        if self.guards.written:
+            self.guards.apply_effects(outputs[self.count:])
         return unflatten(self.structure, iter(outputs[:self.count]))
 
 
@@ -91,6 +102,9 @@ class JitFunction:
         self.name = getattr(fn, "__name__", type(fn).__name__)
         self.specialisations: dict[Any, list[Specialisation]] = {}
         self._kept: list[Any] = []   # objects that signatures know by id
+        self.fields: set[tuple[int, str]] = set()   # attributes that it writes, by owner's id and name
+        self._numbers: frozenset[int] = frozenset()   # leaves whose Python numbers are inputs of the graph
+        self._fixed: set[int] = set()   # leaves whose numbers must be known when it is traced
         self._lock = threading.RLock()
         self._staged: Callable[..., Any] | None = None
 
@@ -107,10 +121,31 @@ class JitFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if dispatch.is_tracing():
             return self.staged(*args, **kwargs)
+        key, leaves, tensors = self._signature(args, kwargs)
+        for candidate in self.specialisations.get(key, ()):
+            if candidate.matches(tensors):
+                return candidate.run(tensors)
+        structure = key[0][0] if self._numbers else key[0]
+        try:
+            made = self._specialise(key, leaves, structure, tensors)
+        except _NeedsNumbers:
+            key, leaves, tensors = self._signature(args, kwargs)
+            made = self._specialise(key, leaves, key[0], tensors)
+        else:
+            if len(made.types) != len(tensors):   # numbers became inputs meanwhile
+                key, leaves, tensors = self._signature(args, kwargs)
+        return made.run(tensors)
+
+    def _signature(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, list[Any], list[Tensor]]:
+        """What tells this call from others, the leaves of its arguments, and the tensors among them."""
         leaves: list[Any] = []
         structure = flatten((args, kwargs), leaves)
         tensors: list[Tensor] = []
         exact: list[Any] = [structure]
+        numbers = self._numbers
+        if numbers:
+            leaves = [_as_input(leaf) if i in numbers else leaf for i, leaf in enumerate(leaves)]
+            exact[0] = (structure, numbers)
         for leaf in leaves:
             if isinstance(leaf, Tensor):
                 tensors.append(leaf)
@@ -119,21 +154,18 @@ class JitFunction:
                 exact.append(_static_key(leaf))
         if len(tensors) > 1 and len(set(map(id, tensors))) < len(tensors):
             exact.append(_sharing(tensors))
-        key = tuple(exact)
-        for candidate in self.specialisations.get(key, ()):
-            if candidate.matches(tensors):
-                return candidate.run(tensors)
-        return self._specialise(key, leaves, structure, tensors).run(tensors)
+        return tuple(exact), leaves, tensors
 
     def _specialise(self, key: tuple, leaves: list[Any], structure: Any, tensors: list[Tensor]) -> Specialisation:
         with self._lock:
             erased = tuple((k[0], len(k[1])) if isinstance(leaf, Tensor) else k for k, leaf in zip(key[1:], leaves))
-            family_key = ("family", key[0], erased, _sharing(tensors))
-            family = self.specialisations.setdefault(family_key, [])
+            family = self.specialisations.setdefault(("family", key[0], erased, _sharing(tensors)), [])
             for candidate in family:
                 if candidate.symbolic and candidate.matches(tensors):
                     self._remember(key, candidate, leaves)
                     return candidate
+            if not family and self._free_a_number(key, leaves):
+                return self._specialise_again(leaves, structure)
             if len(family) >= MAX_SPECIALISATIONS:
                 family.pop(0)
             types = [x.type for x in tensors]
@@ -143,14 +175,39 @@ class JitFunction:
                 generalised = _generalise(family[-1].types, types)
                 if generalised is not None:
                     try:
-                        made = Specialisation(self, leaves, structure, generalised)
+                        made = Specialisation(self, leaves, structure, generalised, self._numbers)
                     except NeedsConcrete:
                         made = None
             if made is None:
-                made = Specialisation(self, leaves, structure, types)
+                made = Specialisation(self, leaves, structure, types, self._numbers)
             family.append(made)
             self._remember(key, made, leaves)
             return made
+
+    def _free_a_number(self, key: tuple, leaves: list[Any]) -> bool:
+        """Makes Python numbers inputs of the graph once a second value shows up where all else is as before."""
+        others = [k[2] for k in self.specialisations if k[0] == "family" and k[1] == key[0]]
+        erased = [(k[0], len(k[1])) if isinstance(leaf, Tensor) else k for k, leaf in zip(key[1:], leaves)]
+        for other in others:
+            differ = [i for i, (a, b) in enumerate(zip(other, erased)) if a != b]
+            if differ and all(erased[i][0] in (int, float) and other[i][0] is erased[i][0] and i not in self._fixed
+                              for i in differ):
+                self._numbers |= frozenset(differ)
+                report_recompilation(self, [], [], f"the number in argument {', '.join(str(i) for i in differ)} changed; "
+                                                   f"it is an input of the graph from now on")
+                return True
+        return False
+
+    def _specialise_again(self, leaves: list[Any], structure: Any) -> Specialisation:
+        """Traces with the freed numbers as inputs; where the function needs their values, they stay fixed."""
+        try:
+            args, kwargs = unflatten(structure, iter(leaves))
+            key, replaced, tensors = self._signature(args, kwargs)
+            return self._specialise(key, replaced, structure, tensors)
+        except Exception:
+            self._fixed |= self._numbers
+            self._numbers = frozenset()
+            raise _NeedsNumbers from None
 
     def _remember(self, key: tuple, made: Specialisation, leaves: list[Any]) -> None:
         self._kept.append([leaf for leaf in leaves if not isinstance(leaf, Tensor)])
@@ -158,6 +215,15 @@ class JitFunction:
 
     def __repr__(self) -> str:
         return f"<jit {self.name}>"
+
+
+class _NeedsNumbers(Exception):
+    """The function uses a number's value in Python, so that it cannot be an input of the graph."""
+
+
+def _as_input(number: Any) -> Tensor:
+    """A Python number as a 0-d tensor; ops give it the dtype that the number itself would take."""
+    return Tensor(np.array(number, np.int64 if type(number) is int else np.float64))
 
 
 def _static_key(leaf: Any) -> Any:

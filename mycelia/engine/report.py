@@ -1,8 +1,45 @@
-"""Says once why a function was compiled again. (First form.)"""
+"""Says once, and why, when a function is compiled again."""
 from __future__ import annotations
 
+import logging
 from typing import Any
 
+from mycelia.ir.types import TensorType
 
-def report_recompilation(function: Any, family: list[Any], types: list[Any]) -> None:
-    pass
+logger = logging.getLogger("mycelia")
+_told: set[tuple[int, str]] = set()
+
+
+def report_recompilation(function: Any, family: list[Any], types: list[TensorType], reason: str = "") -> None:
+    """Logs a warning that names the function, its place and what changed; the same reason is given once.
+
+    Args:
+        function: the `JitFunction`.
+        family: its earlier specialisations for the same structure of arguments.
+        types: the tensors of this call.
+        reason: what changed, where the caller knows.
+    """
+    reason = reason or _reason(family[-1], types)
+    if (id(function), reason) in _told:
+        return
+    _told.add((id(function), reason))
+    code = getattr(getattr(function.fn, "__func__", function.fn), "__code__", None)
+    where = f" ({code.co_filename}:{code.co_firstlineno})" if code is not None else ""
+    logger.warning("%s%s is compiled again: %s", function.name, where, reason)
+
+
+def _reason(last: Any, types: list[TensorType]) -> str:
+    for i, (old, new) in enumerate(zip(last.types, types)):
+        if str(old) != str(new) and not _fits(old, new):
+            return f"tensor argument {i} was {old} and is now of another size"
+    failed = last.guards.failed
+    if failed is not None:
+        now = failed.get()
+        if failed.plain:
+            return f"{failed.path} was {failed.value!r} and is {now!r} now"
+        return f"{failed.path} is another object than before"
+    return "the mode or something that it read changed"
+
+
+def _fits(old: TensorType, new: TensorType) -> bool:
+    return all(not isinstance(d, int) or d == n for d, n in zip(old.shape, new.shape))

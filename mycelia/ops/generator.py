@@ -1,6 +1,8 @@
 """The generator of random numbers that programs share, and generators of their own."""
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -80,6 +82,21 @@ def seed_default(seed: int) -> None:
     default_generator.manual_seed(seed)
 
 
+_given: list[Generator] = []
+
+
+@contextmanager
+def drawing_from(generator: Generator) -> Iterator[None]:
+    """Makes draws within the block come from a generator instead of the default one."""
+    _given.append(generator)
+    try:
+        yield
+    finally:
+        _given.pop()
+
+
 def generator_of(seed: int | None) -> Generator:
-    """The default generator, or one of its own for a seed given to a single draw."""
-    return default_generator if seed is None else Generator(seed)
+    """The generator in use, or one of its own for a seed given to a single draw."""
+    if seed is not None:
+        return Generator(seed)
+    return _given[-1] if _given else default_generator

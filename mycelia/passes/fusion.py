@@ -36,10 +36,11 @@ class _Group:
     nodes.
     """
 
-    __slots__ = ("nodes", "space", "index", "deps", "inputs", "sources", "done")
+    __slots__ = ("nodes", "space", "index", "low", "deps", "inputs", "sources", "done")
 
     def __init__(self, node: Node, index: int, space: tuple[Dim, ...] | None) -> None:
         self.nodes, self.index, self.space = [node], index, space
+        self.low = index                           # of the first node that was merged in
         self.deps = 1 << index                     # groups on which this one depends, itself included
         self.inputs: dict[Value, None] = {}        # operands from outside that are not inlined
         self.sources: dict[int, _Group] = {}       # the groups that produce them
@@ -116,7 +117,8 @@ class _Fusion:
         merged = (first.deps | second.deps) & ~bit_first | bit_second
         old = bit_first | bit_second
         self.groups[first.index] = second
-        for group in self.groups[min(first.index, second.index):]:  # only later groups can depend on them
+        second.low = min(first.low, second.low)
+        for group in self.groups[second.low:]:  # earlier ones cannot depend on these two
             if group.deps & old and group is not second:
                 group.deps = group.deps & ~bit_first | merged
                 if first.index in group.sources:

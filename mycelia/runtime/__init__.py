@@ -1,4 +1,6 @@
-"""The native runtime: plan walker, thread pool, memory pool, linker, object cache, and the devices ``CPU`` and ``hostile``."""
+"""The native runtime: plan walker, thread pool, memory pool, linker, object cache, and the devices ``CPU``
+and ``hostile``."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,6 @@
-"""A buddy allocator over regions of addresses: blocks of a power of two, split on demand, merged when both halves are free."""
+"""A buddy allocator over regions of addresses: blocks of a power of two, split on demand, merged when both
+halves are free."""
+
 from __future__ import annotations
 
 import bisect
@@ -40,7 +42,9 @@ class Buddy:
         """Adds free addresses; ``nbytes`` must be the unit times a power of two."""
         order = self.order(nbytes)
         if nbytes != self.unit << order:
-            raise ValueError(f"add_region: nbytes must be {self.unit} times a power of two. Received: {nbytes}")
+            raise ValueError(
+                f"add_region: nbytes must be {self.unit} times a power of two. Received: {nbytes}"
+            )
         self._regions[address] = order
         while len(self._free) <= order:
             self._free.append(set())
@@ -62,7 +66,8 @@ class Buddy:
         return None
 
     def allocate(self, nbytes: int) -> int | None:
-        """Address of a block of at least so many bytes, the lowest of the tightest fit; None when no block is left."""
+        """Address of a block of at least so many bytes, the lowest of the tightest fit; None when no block is
+        left."""
         wanted = self.order(nbytes)
         for order in range(wanted, len(self._free)):
             if self._free[order]:
@@ -102,5 +107,9 @@ class Buddy:
     def blocks(self) -> Iterator[tuple[int, int, bool]]:
         """(address, bytes, in use) of all blocks by address."""
         used = [(address, self.unit << order, True) for address, order in self._blocks.items()]
-        free = [(address, self.unit << order, False) for order, blocks in enumerate(self._free) for address in blocks]
+        free = [
+            (address, self.unit << order, False)
+            for order, blocks in enumerate(self._free)
+            for address in blocks
+        ]
         yield from sorted(used + free)

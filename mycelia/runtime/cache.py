@@ -1,9 +1,11 @@
 """The object cache on disk: machine code of earlier runs, by the hash of everything that it depends on.
 
-``MYCELIA_CACHE_DIR`` names the folder (default ``$XDG_CACHE_HOME/mycelia`` or ``~/.cache/mycelia``); ``MYCELIA_CACHE=off`` does
-without. The folder is private to its owner, since what it holds will be executed. An entry is written beside its place and renamed, and
-carries its own hash: a half-written or damaged one reads as absent. Whatever goes wrong with the folder costs time, never a result.
+``MYCELIA_CACHE_DIR`` names the folder (default ``$XDG_CACHE_HOME/mycelia`` or ``~/.cache/mycelia``);
+``MYCELIA_CACHE=off`` does without. The folder is private to its owner, since what it holds will be executed.
+An entry is written beside its place and renamed, and carries its own hash: a half-written or damaged one
+reads as absent. Whatever goes wrong with the folder costs time, never a result.
 """
+
 from __future__ import annotations
 
 import hashlib
@@ -77,8 +79,8 @@ class ObjectCache:
             data = path.read_bytes()
         except OSError:
             return None
-        content = data[len(_MAGIC) + _DIGEST:]
-        if data[:len(_MAGIC)] != _MAGIC or data[len(_MAGIC):len(_MAGIC) + _DIGEST] != _checksum(content):
+        content = data[len(_MAGIC) + _DIGEST :]
+        if data[: len(_MAGIC)] != _MAGIC or data[len(_MAGIC) : len(_MAGIC) + _DIGEST] != _checksum(content):
             _remove(path)
             return None
         try:
@@ -110,7 +112,8 @@ class ObjectCache:
             self.trim()
 
     def trim(self) -> None:
-        """Removes the least recently used entries until three quarters of the limit are left, if it is exceeded."""
+        """Removes the least recently used entries until three quarters of the limit are left, if it is
+        exceeded."""
         with self._lock:
             self._written, self._measured = 0, True
         entries = []
@@ -136,8 +139,10 @@ class ObjectCache:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             info = os.stat(self.folder)
             if info.st_uid != os.getuid():
-                return self._refuse(f"it belongs to user {info.st_uid}, not to you (user {os.getuid()}); code from it could "
-                                    f"be anybody's")
+                return self._refuse(
+                    f"it belongs to user {info.st_uid}, not to you (user {os.getuid()}); code from it could "
+                    f"be anybody's"
+                )
             if stat.S_IMODE(info.st_mode) & 0o077:
                 os.chmod(self.folder, 0o700)
             self._objects.mkdir(mode=0o700, exist_ok=True)
@@ -150,8 +155,13 @@ class ObjectCache:
     def _refuse(self, reason: str) -> bool:
         if self._usable is not False:
             self._usable = False
-            warnings.warn(f"object cache {self.folder}: {reason}. Going on without: kernels are compiled anew in each process. "
-                          f"Set MYCELIA_CACHE_DIR to a folder of your own, or MYCELIA_CACHE=off.", CacheWarning, stacklevel=4)
+            warnings.warn(
+                f"object cache {self.folder}: {reason}. Going on without: kernels are compiled anew in each "
+                f"process. "
+                f"Set MYCELIA_CACHE_DIR to a folder of your own, or MYCELIA_CACHE=off.",
+                CacheWarning,
+                stacklevel=4,
+            )
         return False
 
 

@@ -1,4 +1,5 @@
-"""Kernels to addresses: the table of this process first, then the object cache on disk, then LLVM, here and in workers.
+"""Kernels to addresses: the table of this process first, then the object cache on disk, then LLVM, here and
+in workers.
 
     compile_all(codes) -> {code.key: address of code.symbol}
     emit(code, target) -> bytes of an object file, for inspection
@@ -6,6 +7,7 @@
 
 LLVM is loaded only when something has to be compiled.
 """
+
 from __future__ import annotations
 
 import json
@@ -28,7 +30,16 @@ from mycelia.runtime.elf import undefined_symbols
 from mycelia.runtime.fork import ForkLock
 from mycelia.runtime.image import Image
 
-__all__ = ["compile_all", "compile_module", "emit", "undefined_symbols", "prestart", "object_cache", "statistics", "Statistics"]
+__all__ = [
+    "compile_all",
+    "compile_module",
+    "emit",
+    "undefined_symbols",
+    "prestart",
+    "object_cache",
+    "statistics",
+    "Statistics",
+]
 
 # What the text of a kernel depends on besides its key: the code that writes it.
 _SOURCES = ("codegen", "kernels", "ops", "ir", "runtime")
@@ -130,7 +141,9 @@ def compile_modules(codes: list[Code], target: Target | None = None) -> dict[str
 
 def _images(codes: list[Code], target: Target) -> dict[str, Image]:
     cache = object_cache()
-    names = {code.key: cache_module.digest(fingerprint(), target.key, code.symbol, code.key) for code in codes}
+    names = {
+        code.key: cache_module.digest(fingerprint(), target.key, code.symbol, code.key) for code in codes
+    }
     found: dict[str, Image] = {}
     for code in codes:
         entry = cache.get(names[code.key])
@@ -147,7 +160,9 @@ def _images(codes: list[Code], target: Target) -> dict[str, Image]:
 
 def _remembered(detect: Callable[[], Target]) -> Target:
     """This machine's description, kept in the cache by what the kernel says of its processors."""
-    cpu = "".join(sorted(set(re.findall(r"^(?:model name|flags|Features|CPU [a-z]+)\s*:.*$", _cpuinfo(), re.MULTILINE))))
+    cpu = "".join(
+        sorted(set(re.findall(r"^(?:model name|flags|Features|CPU [a-z]+)\s*:.*$", _cpuinfo(), re.MULTILINE)))
+    )
     name = cache_module.digest("host", fingerprint(), platform.machine(), cpu)
     entry = object_cache().get(name)
     if entry is not None:

@@ -1,4 +1,6 @@
-"""The CPU as a device: memory from the pool, plans on the calling thread and the thread pool, nothing deferred."""
+"""The CPU as a device: memory from the pool, plans on the calling thread and the thread pool, nothing
+deferred."""
+
 from __future__ import annotations
 
 import ctypes

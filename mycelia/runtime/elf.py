@@ -1,4 +1,6 @@
-"""Reads relocatable ELF objects: sections, symbols, relocations. As much as the linker of `mycelia.runtime.image` needs."""
+"""Reads relocatable ELF objects: sections, symbols, relocations. As much as the linker of
+`mycelia.runtime.image` needs."""
+
 from __future__ import annotations
 
 import struct
@@ -44,7 +46,8 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Relocation:
-    """At ``offset`` of section ``section``: put the address of ``symbol`` plus ``addend``, encoded as ``type`` says."""
+    """At ``offset`` of section ``section``: put the address of ``symbol`` plus ``addend``, encoded as
+    ``type`` says."""
 
     section: int
     offset: int
@@ -78,24 +81,40 @@ def _read(image: bytes) -> ObjectFile:
     if ident[:6] != b"\x7fELF\x02\x01" or kind != 1:
         raise ObjectError(f"not a 64-bit little-endian relocatable ELF object: starts with {image[:6]!r}")
     raw = [_SECTION.unpack_from(image, offset + i * entry) for i in range(count)]
-    strings = image[raw[names][4]:raw[names][4] + raw[names][5]]
-    sections = [Section(i, _string(strings, name), type, flags, max(align, 1), link, info, size,
-                        b"" if type == NOBITS else image[start:start + size])
-                for i, (name, type, flags, _, start, size, link, info, align, _) in enumerate(raw)]
+    strings = image[raw[names][4] : raw[names][4] + raw[names][5]]
+    sections = [
+        Section(
+            i,
+            _string(strings, name),
+            type,
+            flags,
+            max(align, 1),
+            link,
+            info,
+            size,
+            b"" if type == NOBITS else image[start : start + size],
+        )
+        for i, (name, type, flags, _, start, size, link, info, align, _) in enumerate(raw)
+    ]
     symbols: list[Symbol] = []
     for table in sections:
         if table.type == SYMTAB:
             texts = sections[table.link].data
-            symbols = [Symbol(_string(texts, name), section, value, info >> 4 in GLOBAL_BINDINGS)
-                       for name, info, _, section, value, _ in _SYMBOL.iter_unpack(table.data)]
-    relocations = [Relocation(table.info, where, info & 0xFFFFFFFF, symbols[info >> 32], addend)
-                   for table in sections if table.type == RELA
-                   for where, info, addend in _RELA.iter_unpack(table.data)]
+            symbols = [
+                Symbol(_string(texts, name), section, value, info >> 4 in GLOBAL_BINDINGS)
+                for name, info, _, section, value, _ in _SYMBOL.iter_unpack(table.data)
+            ]
+    relocations = [
+        Relocation(table.info, where, info & 0xFFFFFFFF, symbols[info >> 32], addend)
+        for table in sections
+        if table.type == RELA
+        for where, info, addend in _RELA.iter_unpack(table.data)
+    ]
     return ObjectFile(machine, sections, symbols, relocations)
 
 
 def _string(table: bytes, start: int) -> str:
-    return table[start:table.index(b"\0", start)].decode()
+    return table[start : table.index(b"\0", start)].decode()
 
 
 def undefined_symbols(image: bytes) -> set[str]:

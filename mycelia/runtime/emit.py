@@ -1,10 +1,13 @@
-"""From IR text to an object file, through LLVM. Imports nothing of Mycelia: a compile worker runs this file as a script.
+"""From IR text to an object file, through LLVM. Imports nothing of Mycelia: a compile worker runs this file
+as a script.
 
-A worker reads requests from standard input and answers on standard output, both framed by 8-byte little-endian lengths::
+A worker reads requests from standard input and answers on standard output, both framed by 8-byte
+little-endian lengths::
 
     request:  triple NUL cpu NUL features NUL text
     answer:   one byte, 0 (an object file follows) or 1 (an error message follows)
 """
+
 from __future__ import annotations
 
 import struct
@@ -22,7 +25,8 @@ def _machine(triple: str, cpu: str, features: str) -> Any:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     return llvm.Target.from_triple(triple).create_target_machine(
-        cpu=cpu, features=features, opt=3, reloc="pic", codemodel="small")
+        cpu=cpu, features=features, opt=3, reloc="pic", codemodel="small"
+    )
 
 
 def emit_object(text: str, triple: str, cpu: str, features: str) -> bytes:
@@ -51,7 +55,7 @@ def read_frame(stream: BinaryIO) -> bytes | None:
     head = stream.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
         return None
-    length, = _LENGTH.unpack(head)
+    (length,) = _LENGTH.unpack(head)
     body = stream.read(length)
     return body if len(body) == length else None
 

@@ -1,8 +1,11 @@
-"""Locks that survive a fork. In the child only the forking thread is left, and a lock that another thread held would never open.
+"""Locks that survive a fork. In the child only the forking thread is left, and a lock that another thread
+held would never open.
 
-`ForkLock` is new in the child. Those made with ``hold=True`` guard data that a half-done operation would leave broken: the fork waits for
-them. LLVM's data is such data, too, behind llvmlite's own lock; the wait for it is the rest of one LLVM call.
+`ForkLock` is new in the child. Those made with ``hold=True`` guard data that a half-done operation would
+leave broken: the fork waits for them. LLVM's data is such data, too, behind llvmlite's own lock; the wait for
+it is the rest of one LLVM call.
 """
+
 from __future__ import annotations
 
 import os
@@ -45,7 +48,9 @@ class ForkLock:
     def __enter__(self) -> None:
         self.lock.acquire()
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.lock.release()
 
 

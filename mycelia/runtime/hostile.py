@@ -1,15 +1,16 @@
 """The test device ``hostile``: the CPU's kernels behind everything that a real accelerator makes hard.
 
-- Its addresses lie in a reserved range without access: a host that reads one faults at once. The memory behind an address is another
-  mapping, known to this module only.
-- Launches, copies and frees are queued and carried out in order at a `synchronize`, a `copy_out`, or when the queue is long; what goes
-  wrong in them is raised there.
+- Its addresses lie in a reserved range without access: a host that reads one faults at once. The memory
+  behind an address is another mapping, known to this module only.
+- Launches, copies and frees are queued and carried out in order at a `synchronize`, a `copy_out`, or when the
+  queue is long; what goes wrong in them is raised there.
 - Memory is poisoned with 0xDB when it is handed out and when it is freed, and an address is not used again.
-- Every address that is launched with or copied must lie in a live allocation, with as many bytes behind it as the executable
-  declares; a guard at both ends of each allocation shows writes beyond it.
+- Every address that is launched with or copied must lie in a live allocation, with as many bytes behind it as
+  the executable declares; a guard at both ends of each allocation shows writes beyond it.
 
 ``MYCELIA_TEST_DEVICE=hostile`` makes it the default device of a test run.
 """
+
 from __future__ import annotations
 
 import bisect
@@ -47,10 +48,15 @@ class _Allocation:
         ctypes.memmove(self.backing + nbytes, _GUARD_BYTES, GUARD)
 
     def check_guards(self) -> None:
-        for place, where in ((self.block, "before the start of"), (self.backing + self.nbytes, "behind the end of")):
+        for place, where in (
+            (self.block, "before the start of"),
+            (self.backing + self.nbytes, "behind the end of"),
+        ):
             if ctypes.string_at(place, GUARD) != _GUARD_BYTES:
                 ctypes.memmove(place, _GUARD_BYTES, GUARD)
-                raise DeviceFault(f"a kernel wrote {where} an allocation of {self.nbytes} bytes at {self.address:#x}")
+                raise DeviceFault(
+                    f"a kernel wrote {where} an allocation of {self.nbytes} bytes at {self.address:#x}"
+                )
 
     def release(self) -> None:
         ctypes.memset(self.backing, POISON, self.nbytes)
@@ -93,7 +99,7 @@ class HostileDevice(Device):
         self._base = self._next = pages.map_pages(RANGE, pages.INACCESSIBLE)
         self._live: dict[int, _Allocation] = {}
         self._starts: list[int] = []  # sorted addresses of live allocations
-        self._queue: list[Callable[[], None]] = []
+        self._queue: list[Callable[[], object]] = []
         self._dropped: list[int] = []  # freed by finalisers, maybe in the midst of our own work
         self.bins = (_Grave(self._dropped),) * (BINNED // 64 + 1)
         self._lock = ForkLock(reentrant=True)
@@ -136,15 +142,21 @@ class HostileDevice(Device):
                 offset = address - allocation.address
                 if offset + nbytes <= allocation.nbytes or (nbytes == 0 and offset == 0):
                     return allocation.backing + offset
-            raise DeviceFault(f"{what}: {nbytes} bytes at {address:#x} do not lie in a live allocation"
-                              + (f"; the nearest below has {allocation.nbytes} bytes at {allocation.address:#x}" if index >= 0 else ""))
+            raise DeviceFault(
+                f"{what}: {nbytes} bytes at {address:#x} do not lie in a live allocation"
+                + (
+                    f"; the nearest below has {allocation.nbytes} bytes at {allocation.address:#x}"
+                    if index >= 0
+                    else ""
+                )
+            )
 
     # -- work ----------------------------------------------------------------------------------------------
-    def _enqueue(self, work: Callable[[], None]) -> None:
+    def _enqueue(self, work: Callable[[], object]) -> None:
         self._queue.append(work)
         self.queued += 1
 
-    def _submit(self, work: Callable[[], None]) -> None:
+    def _submit(self, work: Callable[[], object]) -> None:
         self._enqueue(work)
         if len(self._queue) > LONGEST_QUEUE:
             self.synchronize()
@@ -173,7 +185,10 @@ class HostileDevice(Device):
 
     def copy(self, target: int, source: int, nbytes: int) -> None:
         with self._lock:
-            to, of = self.translate(target, nbytes, "copy target"), self.translate(source, nbytes, "copy source")
+            to, of = (
+                self.translate(target, nbytes, "copy target"),
+                self.translate(source, nbytes, "copy source"),
+            )
             self._submit(lambda: ctypes.memmove(to, of, nbytes))
 
     def load(self, plan: Any) -> Any:
@@ -184,9 +199,14 @@ class HostileDevice(Device):
     def launch(self, executable: Any, addresses: Sequence[int], stream: Stream | None = None) -> None:
         with self._lock:
             sizes = executable.slot_bytes or [0] * len(addresses)
-            places = [self.translate(a, n, f"slot {i} of {executable.name}") for i, (a, n) in enumerate(zip(addresses, sizes))]
+            places = [
+                self.translate(a, n, f"slot {i} of {executable.name}")
+                for i, (a, n) in enumerate(zip(addresses, sizes))
+            ]
             if len(places) != executable.slots:
-                raise TypeError(f"{executable.name} takes {executable.slots} slot addresses. Received: {len(addresses)}")
+                raise TypeError(
+                    f"{executable.name} takes {executable.slots} slot addresses. Received: {len(addresses)}"
+                )
             self._submit(lambda: executable.launch(places))
 
     def event(self) -> Event:

@@ -1,10 +1,12 @@
 """A small linker: from an object file to a flat image, and from images to executable memory.
 
-An image is position independent: every reference inside it is resolved when it is made, what remains are eight-byte slots that hold
-addresses of the process (``memcpy``, CPython functions). So a cached image is mapped in microseconds and without loading LLVM.
-An unknown symbol, a writable global or an unknown relocation is an error when the image is made or mapped, never at a call.
-Mapped code is never unmapped: CPython and running threads may still call it.
+An image is position independent: every reference inside it is resolved when it is made, what remains are
+eight-byte slots that hold addresses of the process (``memcpy``, CPython functions). So a cached image is
+mapped in microseconds and without loading LLVM. An unknown symbol, a writable global or an unknown relocation
+is an error when the image is made or mapped, never at a call. Mapped code is never unmapped: CPython and
+running threads may still call it.
 """
+
 from __future__ import annotations
 
 import ctypes
@@ -29,8 +31,8 @@ class Image:
         machine: ``"x86_64"`` or ``"aarch64"``.
         code: the bytes; symbols, constants and slots alike.
         exports: offsets of the global symbols.
-        slots: (offset, name, addend): eight bytes that get an address when the image is mapped: that of a symbol of the
-            process, or of the image's own start when the name is empty, plus the addend.
+        slots: (offset, name, addend): eight bytes that get an address when the image is mapped: that of a
+            symbol of the process, or of the image's own start when the name is empty, plus the addend.
     """
 
     machine: str
@@ -44,27 +46,32 @@ class Image:
 
     @staticmethod
     def from_bytes(data: bytes) -> Image:
-        length, = struct.unpack_from("<Q", data)
-        machine, exports, slots = json.loads(data[8:8 + length])
-        return Image(machine, data[8 + length:], exports, [tuple(s) for s in slots])
+        (length,) = struct.unpack_from("<Q", data)
+        machine, exports, slots = json.loads(data[8 : 8 + length])
+        return Image(machine, data[8 + length :], exports, [tuple(s) for s in slots])
 
 
 def link(object_file: bytes) -> Image:
     """Lays out an object's sections and resolves its references.
 
     Raises:
-        ObjectError: malformed, or with writable globals, or with a relocation that position-independent code does not have.
+        ObjectError: malformed, or with writable globals, or with a relocation that position-independent code
+        does not have.
     """
     parsed = elf.read(object_file)
     machine = _MACHINES.get(parsed.machine)
     if machine is None:
-        raise ObjectError(f"object file for machine {parsed.machine}; this linker knows {', '.join(_MACHINES.values())}")
+        raise ObjectError(
+            f"object file for machine {parsed.machine}; this linker knows {', '.join(_MACHINES.values())}"
+        )
     code, place = bytearray(), {}
     for section in parsed.sections:
         if not section.flags & elf.ALLOC or section.name.startswith(_DROPPED) or not section.size:
             continue
         if section.type == elf.NOBITS or (section.flags & 1 and not section.name.startswith(".data.rel.ro")):
-            raise ObjectError(f"section {section.name} of {section.size} bytes is writable: kernels hold no globals")
+            raise ObjectError(
+                f"section {section.name} of {section.size} bytes is writable: kernels hold no globals"
+            )
         code.extend(bytes(-len(code) % section.align))
         place[section.index] = len(code)
         code.extend(section.data)
@@ -80,7 +87,9 @@ def link(object_file: bytes) -> Image:
             else:
                 raise ObjectError(f"reference to {symbol.name or 'a symbol'} in a section that is not loaded")
             linker.apply(place[relocation.section] + relocation.offset, relocation, target)
-    exports = {s.name: place[s.section] + s.value for s in parsed.symbols if s.is_global and s.section in place}
+    exports = {
+        s.name: place[s.section] + s.value for s in parsed.symbols if s.is_global and s.section in place
+    }
     return Image(machine, bytes(linker.code), exports, linker.slots)
 
 
@@ -111,7 +120,8 @@ class _Linker:
         return self._slot_of[target]
 
     def callee(self, target: int | str) -> int:
-        """Offset to call: the target itself, or a stub when it lies outside, maybe too far for a direct call."""
+        """Offset to call: the target itself, or a stub when it lies outside, maybe too far for a direct
+        call."""
         if isinstance(target, int):
             return target
         if target not in self._stub_of:
@@ -146,7 +156,9 @@ class _X86Linker(_Linker):
         elif type == self.PC64:
             struct.pack_into("<q", self.code, at, self.inside(target, relocation) + addend - at)
         else:
-            raise ObjectError(f"x86-64 relocation {type} of {relocation.symbol.name!r} is none of position-independent code")
+            raise ObjectError(
+                f"x86-64 relocation {type} of {relocation.symbol.name!r} is none of position-independent code"
+            )
 
     def jump_through(self, slot: int, at: int) -> bytes:
         return b"\xff\x25" + struct.pack("<i", slot - (at + 6)) + b"\x90\x90"  # jmp *slot(%rip)
@@ -156,7 +168,14 @@ class _Arm64Linker(_Linker):
     ABS64, PREL64, PREL32 = 257, 260, 261
     TSTBR14, CONDBR19, JUMP26, CALL26 = 279, 280, 282, 283
     ADR_PREL_PG_HI21, ADD_ABS_LO12, ADR_GOT_PAGE, LD64_GOT_LO12 = 275, 277, 311, 312
-    LOW12_SHIFT = {ADD_ABS_LO12: 0, 278: 0, 284: 1, 285: 2, 286: 3, 299: 4}  # add, then loads of 1 to 16 bytes
+    LOW12_SHIFT = {
+        ADD_ABS_LO12: 0,
+        278: 0,
+        284: 1,
+        285: 2,
+        286: 3,
+        299: 4,
+    }  # add, then loads of 1 to 16 bytes
 
     def apply(self, at: int, relocation: Relocation, target: int | str) -> None:
         type, addend = relocation.type, relocation.addend
@@ -179,9 +198,14 @@ class _Arm64Linker(_Linker):
         elif type == self.LD64_GOT_LO12:
             self._field(at, ((self.slot(target) + addend) & 0xFFF) >> 3, 12, 10)
         elif type in self.LOW12_SHIFT:
-            self._field(at, ((self.inside(target, relocation) + addend) & 0xFFF) >> self.LOW12_SHIFT[type], 12, 10)
+            self._field(
+                at, ((self.inside(target, relocation) + addend) & 0xFFF) >> self.LOW12_SHIFT[type], 12, 10
+            )
         else:
-            raise ObjectError(f"aarch64 relocation {type} of {relocation.symbol.name!r} is none of position-independent code")
+            raise ObjectError(
+                f"aarch64 relocation {type} of {relocation.symbol.name!r} is none of position-independent "
+                f"code"
+            )
 
     def slot(self, target: int | str) -> int:
         self.code.extend(bytes(-len(self.code) % 8))
@@ -217,11 +241,14 @@ def process_symbol(name: str) -> int:
     try:
         return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
     except AttributeError:
-        raise SymbolError(f"native code refers to the symbol {name!r}, which is not in this process") from None
+        raise SymbolError(
+            f"native code refers to the symbol {name!r}, which is not in this process"
+        ) from None
 
 
 def map_images(images: Sequence[Image]) -> list[dict[str, int]]:
-    """Makes images executable, all in one mapping, for good. Returns each image's symbols with their addresses.
+    """Makes images executable, all in one mapping, for good. Returns each image's symbols with their
+    addresses.
 
     Raises:
         SymbolError: an image needs a symbol that the process lacks.
@@ -239,10 +266,14 @@ def map_images(images: Sequence[Image]) -> list[dict[str, int]]:
     addresses = {name: process_symbol(name) for image in images for _, name, _ in image.slots if name}
     base = pages.map_pages(size)
     for start, image in zip(starts, images):
-        content[start:start + len(image.code)] = image.code
+        content[start : start + len(image.code)] = image.code
         for offset, name, addend in image.slots:
-            struct.pack_into("<Q", content, start + offset, (addresses[name] if name else base + start) + addend)
+            struct.pack_into(
+                "<Q", content, start + offset, (addresses[name] if name else base + start) + addend
+            )
     ctypes.memmove(base, bytes(content), size)
     pages.protect(base, size, pages.READ_EXECUTE)
-    return [{name: base + start + offset for name, offset in image.exports.items()}
-            for start, image in zip(starts, images)]
+    return [
+        {name: base + start + offset for name, offset in image.exports.items()}
+        for start, image in zip(starts, images)
+    ]

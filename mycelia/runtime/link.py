@@ -1,4 +1,6 @@
-"""From IR text to callable addresses, without cache or workers: for tests and tools. Plans go through `mycelia.runtime.compile`."""
+"""From IR text to callable addresses, without cache or workers: for tests and tools. Plans go through
+`mycelia.runtime.compile`."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -18,11 +20,12 @@ def compile_object(text: str, target: Target) -> bytes:
 
 
 def load_object(object_file: bytes, symbols: Sequence[str]) -> dict[str, int]:
-    """Links an object into the process for good (code is never unmapped) and returns the addresses of its symbols.
+    """Links an object into the process for good (code is never unmapped) and returns the addresses of its
+    symbols.
 
     Raises:
         SymbolError: the object refers to a symbol that the process lacks.
         KeyError: the object does not define one of ``symbols``.
     """
-    addresses, = image.map_images([image.link(object_file)])
+    (addresses,) = image.map_images([image.link(object_file)])
     return {symbol: addresses[symbol] for symbol in symbols}

@@ -1,4 +1,5 @@
 """Loads a plan: its kernels are compiled or found, its tables filled. The result is an Executable."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -28,10 +29,18 @@ def load(plan: Plan, *, explain: Callable[[PlanError], BaseException] | None = N
     """
     table = tables(plan, compile_all(plan.codes().values()))
     slot_bytes = [t.nbytes for t in (*plan.inputs, *plan.outputs)]
-    return Executable([Instruction(*step) for step in table.steps], table.words, table.relocations,
-                      slots=plan.arena_slot, arena_bytes=plan.arena_bytes, keep=table.keep,
-                      release_gil=not _is_short(plan, sum(slot_bytes)), name=plan.name, explain=explain,
-                      slot_bytes=slot_bytes)
+    return Executable(
+        [Instruction(*step) for step in table.steps],
+        table.words,
+        table.relocations,
+        slots=plan.arena_slot,
+        arena_bytes=plan.arena_bytes,
+        keep=table.keep,
+        release_gil=not _is_short(plan, sum(slot_bytes)),
+        name=plan.name,
+        explain=explain,
+        slot_bytes=slot_bytes,
+    )
 
 
 def _is_short(plan: Plan, slot_bytes: int) -> bool:

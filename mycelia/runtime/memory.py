@@ -1,12 +1,15 @@
 """The CPU's memory pool: size classes up to 1 MB, a buddy allocator of 2 MB blocks and more above.
 
-Memory comes from the system in large regions and is kept and reused, since fresh pages cost more than most kernels. Small blocks are
-carved from slabs and go back to the list of their class: `bins` for the smallest, which `mycelia.tensor.storage` uses without a call.
-Two areas keep long-lived and short-lived blocks apart. ``MS_MEMORY_POOL_SIZE`` (bytes, or ``"512MB"``, ``"32GB"``) bounds the whole.
+Memory comes from the system in large regions and is kept and reused, since fresh pages cost more than most
+kernels. Small blocks are carved from slabs and go back to the list of their class: `bins` for the smallest,
+which `mycelia.tensor.storage` uses without a call. Two areas keep long-lived and short-lived blocks apart.
+``MS_MEMORY_POOL_SIZE`` (bytes, or ``"512MB"``, ``"32GB"``) bounds the whole.
 
-A block may be freed anywhere, also by the garbage collector while this thread is inside the pool: it goes to a list in one atomic step.
-Large blocks stay on such lists, ready for the next request of their size, until one of another size finds no room; then they are merged.
+A block may be freed anywhere, also by the garbage collector while this thread is inside the pool: it goes to
+a list in one atomic step. Large blocks stay on such lists, ready for the next request of their size, until
+one of another size finds no room; then they are merged.
 """
+
 from __future__ import annotations
 
 import gc
@@ -61,7 +64,10 @@ def parse_size(text: str) -> int:
     """
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", text, re.IGNORECASE)
     if not match or float(match[1]) <= 0:
-        raise ValueError(f"MS_MEMORY_POOL_SIZE must be a number of bytes, or one with a unit such as 512MB or 32GB. Received: {text!r}")
+        raise ValueError(
+            f"MS_MEMORY_POOL_SIZE must be a number of bytes, or one with a unit such as 512MB or 32GB. "
+            f"Received: {text!r}"
+        )
     return int(float(match[1]) * 1024 ** " KMGT".index(match[2].upper() or " "))
 
 
@@ -98,7 +104,9 @@ class _Area:
 
     def home(self, nbytes: int) -> list[int]:
         """The list that free blocks of that size are on."""
-        return self.class_of(nbytes)[1] if nbytes <= SMALL else self.idle[(nbytes - 1 >> SLAB_BITS).bit_length()]
+        return (
+            self.class_of(nbytes)[1] if nbytes <= SMALL else self.idle[(nbytes - 1 >> SLAB_BITS).bit_length()]
+        )
 
     def allocate_small(self, nbytes: int) -> int:
         size, free = self.class_of(nbytes)
@@ -109,7 +117,8 @@ class _Area:
                 self.carve(size, free)
 
     def carve(self, size: int, free: list[int]) -> None:
-        """Adds blocks of a class, as many as fill 64 KB, so that a class that is seldom used touches few pages."""
+        """Adds blocks of a class, as many as fill 64 KB, so that a class that is seldom used touches few
+        pages."""
         if self.slab_left < size:
             self.slab, self.slab_left = self.pool.slab(size), SLAB
         count = min(max(CARVE // size, 1), self.slab_left // size)
@@ -191,7 +200,8 @@ class MemoryPool:
                 self._lock.release()
 
     def release_unused(self, keep: int = KEEP) -> None:
-        """Returns wholly free regions to the system until at most ``keep`` free bytes are left in such regions."""
+        """Returns wholly free regions to the system until at most ``keep`` free bytes are left in such
+        regions."""
         with self._lock:
             self._settle()
             self._release(keep)
@@ -212,7 +222,8 @@ class MemoryPool:
             self._release(spare)
 
     def _note_use(self) -> None:
-        """Keeps the peaks: of all time, and of the last two windows of large allocations, which tell how much will be needed again."""
+        """Keeps the peaks: of all time, and of the last two windows of large allocations, which tell how much
+        will be needed again."""
         large = self._allocated_large()
         self._window += 1
         if self._window > WINDOW:
@@ -254,7 +265,9 @@ class MemoryPool:
         if self.limit is not None and self._reserved() + size > self.limit:
             self._release(0)
             if self._reserved() + size > self.limit:
-                raise OutOfMemory(self._report(nbytes, f"the limit is {_megabytes(self.limit)}; raise MS_MEMORY_POOL_SIZE"))
+                raise OutOfMemory(
+                    self._report(nbytes, f"the limit is {_megabytes(self.limit)}; raise MS_MEMORY_POOL_SIZE")
+                )
 
     def _map(self, nbytes: int, size: int) -> int:
         try:
@@ -263,8 +276,11 @@ class MemoryPool:
             raise OutOfMemory(self._report(nbytes, str(error))) from None
 
     def _report(self, nbytes: int, reason: str) -> str:
-        return (f"out of memory on CPU: asked for {_megabytes(nbytes)}, {reason}. In use: {_megabytes(self._allocated())}, "
-                f"reserved: {_megabytes(self._reserved())}, peak: {_megabytes(self._peak_allocated)}")
+        return (
+            f"out of memory on CPU: asked for {_megabytes(nbytes)}, {reason}. In use: "
+            f"{_megabytes(self._allocated())}, "
+            f"reserved: {_megabytes(self._reserved())}, peak: {_megabytes(self._peak_allocated)}"
+        )
 
     # -- figures -------------------------------------------------------------------------------------------
     def _allocated(self) -> int:
@@ -285,8 +301,14 @@ class MemoryPool:
             largest = max(a.buddy.largest_free for a in areas)
             allocated = self._allocated()
             self._peak_allocated = max(self._peak_allocated, allocated)
-            return MemoryStatistics(allocated, self._reserved(), self._peak_allocated, self._peak_reserved,
-                                    1 - largest / free if free else 0.0, self.limit)
+            return MemoryStatistics(
+                allocated,
+                self._reserved(),
+                self._peak_allocated,
+                self._peak_reserved,
+                1 - largest / free if free else 0.0,
+                self.limit,
+            )
 
     def reset_peak(self) -> None:
         with self._lock:
@@ -296,8 +318,11 @@ class MemoryPool:
         """(area, address, bytes, in use) of the large blocks."""
         with self._lock:
             self._settle()
-            return [(name, *block) for name, area in (("temporary", self.temporary), ("persistent", self.persistent))
-                    for block in area.buddy.blocks()]
+            return [
+                (name, *block)
+                for name, area in (("temporary", self.temporary), ("persistent", self.persistent))
+                for block in area.buddy.blocks()
+            ]
 
 
 def _megabytes(nbytes: int) -> str:

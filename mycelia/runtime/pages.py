@@ -1,4 +1,5 @@
 """Memory from the system, by address: mmap and its kin through libc."""
+
 from __future__ import annotations
 
 import ctypes
@@ -17,7 +18,14 @@ _NO_RESERVE = 0x4000  # MAP_NORESERVE
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mmap.restype = ctypes.c_void_p
-_libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long)
+_libc.mmap.argtypes = (
+    ctypes.c_void_p,
+    ctypes.c_size_t,
+    ctypes.c_int,
+    ctypes.c_int,
+    ctypes.c_int,
+    ctypes.c_long,
+)
 _libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
 _libc.mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 _libc.madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
@@ -55,8 +63,11 @@ def protect(address: int, nbytes: int, protection: int) -> None:
         PermissionError: the system refuses (executable memory under a strict policy).
     """
     if _libc.mprotect(address, nbytes, protection):
-        raise PermissionError(ctypes.get_errno(), "the system refuses to change the protection of memory (executable "
-                                                  "memory may be forbidden by its security policy)")
+        raise PermissionError(
+            ctypes.get_errno(),
+            "the system refuses to change the protection of memory (executable "
+            "memory may be forbidden by its security policy)",
+        )
 
 
 def advise(address: int, nbytes: int, advice: int) -> bool:

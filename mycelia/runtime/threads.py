@@ -2,15 +2,18 @@
 
     set_num_threads(n); get_num_threads()
 
-Unless set: ``MYCELIA_NUM_THREADS``, else ``OMP_NUM_THREADS``, else the CPUs of the affinity mask. Results have the same bits with any
-number. Workers start with the first plan that has work to share, and never survive a fork: the pool's memory reads as zero in the child.
+Unless set: ``MYCELIA_NUM_THREADS``, else ``OMP_NUM_THREADS``, else the CPUs of the affinity mask. Results
+have the same bits with any number. Workers start with the first plan that has work to share, and never
+survive a fork: the pool's memory reads as zero in the child.
 """
+
 from __future__ import annotations
 
 import os
 import time
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -63,14 +66,17 @@ def get_num_threads() -> int:
 
 
 def set_num_threads(n: int | None) -> None:
-    """Sets the number of threads; None: back to what the environment asks for. Waits for a plan that is using the pool.
+    """Sets the number of threads; None: back to what the environment asks for. Waits for a plan that is using
+    the pool.
 
     Raises:
         ValueError: n is not a positive integer.
     """
     n = default_num_threads() if n is None else n
     if not isinstance(n, int) or isinstance(n, bool) or n < 1:
-        raise ValueError(f"set_num_threads: n must be a positive integer. Received: n={n!r} (of type {type(n).__name__})")
+        raise ValueError(
+            f"set_num_threads: n must be a positive integer. Received: n={n!r} (of type {type(n).__name__})"
+        )
     block = runtime_block()
     if n == get_num_threads():
         return
@@ -80,8 +86,8 @@ def set_num_threads(n: int | None) -> None:
 
 
 def pool_field(name: str) -> int:
-    """A field of the pool, for reports and tests: ``started``, ``sleepers``, ``helped`` (chunks run by workers),
-    ``waits`` (joins that took too long)..."""
+    """A field of the pool, for reports and tests: ``started``, ``sleepers``, ``helped`` (chunks run by
+    workers), ``waits`` (joins that took too long)..."""
     runtime_block()
     return int(_pool_view()[name])
 
@@ -89,11 +95,28 @@ def pool_field(name: str) -> int:
 def _pool_view() -> np.void:
     import ctypes
 
-    kinds = {"done": "<i8", "function": "<i8", "arguments": "<i8", "total": "<i8", "status": "<i8", "ticket": "<i8",
-             "alone_until": "<i8", "alone_for": "<i8", "waits": "<i8", "helped": "<i8"}
-    layout = np.dtype({"names": list(pool.FIELDS), "formats": [kinds.get(n, "<i4") for n in pool.FIELDS],
-                       "offsets": list(pool.FIELDS.values()), "itemsize": pool.BYTES})
-    return np.frombuffer((ctypes.c_char * pool.BYTES).from_address(_pool_address), layout)[0]
+    kinds = {
+        "done": "<i8",
+        "function": "<i8",
+        "arguments": "<i8",
+        "total": "<i8",
+        "status": "<i8",
+        "ticket": "<i8",
+        "alone_until": "<i8",
+        "alone_for": "<i8",
+        "waits": "<i8",
+        "helped": "<i8",
+    }
+    layout = np.dtype(
+        {
+            "names": list(pool.FIELDS),
+            "formats": [kinds.get(n, "<i4") for n in pool.FIELDS],
+            "offsets": list(pool.FIELDS.values()),
+            "itemsize": pool.BYTES,
+        }
+    )
+    block: Any = (ctypes.c_char * pool.BYTES).from_address(_pool_address)
+    return np.frombuffer(block, layout)[0]
 
 
 @lru_cache(1)

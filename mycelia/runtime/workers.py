@@ -1,11 +1,12 @@
 """Compiles several codes at once: in this process and in worker processes beside it.
 
-llvmlite holds one lock around every LLVM call, so threads do not help. A worker is a bare interpreter that runs `mycelia.runtime.emit`,
-which imports llvmlite only, and takes one text at a time over pipes. A worker that dies or hangs is given up, and its text compiled here: a
-worker can make things faster, never wrong.
+llvmlite holds one lock around every LLVM call, so threads do not help. A worker is a bare interpreter that
+runs `mycelia.runtime.emit`, which imports llvmlite only, and takes one text at a time over pipes. A worker
+that dies or hangs is given up, and its text compiled here: a worker can make things faster, never wrong.
 
 ``MYCELIA_COMPILE_WORKERS`` sets their number; by default one for each further CPU of the affinity mask.
 """
+
 from __future__ import annotations
 
 import atexit
@@ -41,8 +42,12 @@ class _Worker:
         self.busy = ForkLock()
         paths = [p for p in sys.path if p and os.path.isdir(p)]
         self.process = subprocess.Popen(
-            [sys.executable, "-I", "-S", emitter.__file__, *paths], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, bufsize=0)
+            [sys.executable, "-I", "-S", emitter.__file__, *paths],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+        )
 
     def compile(self, text: str, target: Target) -> tuple[bool, bytes]:
         """(True, object file) or (False, LLVM's message).
@@ -54,7 +59,7 @@ class _Worker:
         deadline = time.monotonic() + PATIENCE
         try:
             self._write(struct.pack("<Q", len(request)) + request, deadline)
-            length, = struct.unpack("<Q", self._read(8, deadline))
+            (length,) = struct.unpack("<Q", self._read(8, deadline))
             if not 0 < length < 1 << 30:
                 raise _Lost
             answer = self._read(length, deadline)
@@ -69,7 +74,7 @@ class _Worker:
         while left:
             if not select.select([], [pipe], [], max(0.0, deadline - time.monotonic()))[1]:
                 raise _Lost
-            left = left[os.write(pipe.fileno(), left[:select.PIPE_BUF]):]
+            left = left[os.write(pipe.fileno(), left[: select.PIPE_BUF]) :]
 
     def _read(self, count: int, deadline: float) -> bytes:
         pipe = self.process.stdout
@@ -185,8 +190,17 @@ def _feed(worker: _Worker, waiting: deque[Code], results: SimpleQueue, target: T
             except BaseException as error:  # a generator's own error
                 results.put((code, error))
                 return
-            results.put((code, answer if ok else RuntimeError(
-                f"kernel {code.symbol} ({code.key}) for {target.cpu}: {answer.decode(errors='replace')}")))
+            results.put(
+                (
+                    code,
+                    answer
+                    if ok
+                    else RuntimeError(
+                        f"kernel {code.symbol} ({code.key}) for {target.cpu}: "
+                        f"{answer.decode(errors='replace')}"
+                    ),
+                )
+            )
 
 
 def shutdown() -> None:
@@ -197,7 +211,8 @@ def shutdown() -> None:
 
 
 def _forget() -> None:
-    """In a child of a fork: the workers are the parent's. Its copies of their pipes go, or they would outlive the parent."""
+    """In a child of a fork: the workers are the parent's. Its copies of their pipes go, or they would outlive
+    the parent."""
     while _workers:
         _workers.pop().close()
 

@@ -1,12 +1,14 @@
 """The device protocol: what a place for tensors offers, and the registry of devices by name.
 
-A device hands out addresses and runs executables over them. An address is a number: only where ``host_addressable`` holds may the host read it
-directly. Work may be deferred: `Device.synchronize`, `Device.copy_out` and an event wait for it, and raise what went wrong in it.
+A device hands out addresses and runs executables over them. An address is a number: only where
+``host_addressable`` holds may the host read it directly. Work may be deferred: `Device.synchronize`,
+`Device.copy_out` and an event wait for it, and raise what went wrong in it.
 
     device("CPU")                  the device of that name
     default_device()               where tensors go that name none; set_default_device(name) chooses it
     register_device(name, make)    called by the layer that implements it
 """
+
 from __future__ import annotations
 
 import os
@@ -71,7 +73,7 @@ class Home(Protocol):
         """
         ...
 
-    def append(self, address: int) -> None:
+    def append(self, address: int, /) -> None:
         """Takes a block back. Called by finalisers, so at any moment."""
         ...
 
@@ -83,7 +85,8 @@ class Device(ABC):
         name: e.g. ``"CPU"``.
         kernels: name under which its kernels are registered; devices may share them.
         host_addressable: whether the host may read and write its addresses.
-        bins: free memory that `mycelia.tensor.storage` takes and gives back without a call: entry i is the `Home` of blocks of 64 * i bytes.
+        bins: free memory that `mycelia.tensor.storage` takes and gives back without a call: entry i is the
+            `Home` of blocks of 64 * i bytes.
     """
 
     name: str
@@ -105,7 +108,8 @@ class Device(ABC):
 
     @abstractmethod
     def free(self, address: int, nbytes: int) -> None:
-        """Gives memory back, once the work queued so far no longer needs it. Never raises for memory in use by queued work."""
+        """Gives memory back, once the work queued so far no longer needs it. Never raises for memory in use
+        by queued work."""
 
     @abstractmethod
     def copy_in(self, address: int, data: np.ndarray) -> None:
@@ -127,7 +131,7 @@ class Device(ABC):
     def launch(self, executable: Any, addresses: Sequence[int], stream: Stream | None = None) -> None:
         """Runs an executable over the given slot addresses, now or later."""
 
-    def synchronize(self) -> None:
+    def synchronize(self) -> None:  # noqa: B027  (a device that defers nothing has nothing to wait for)
         """Waits until all queued work is done.
 
         Raises:
@@ -194,5 +198,6 @@ def set_default_device(name: str) -> None:
 
 
 def _stand_in(name: str) -> str:
-    """Under ``MYCELIA_TEST_DEVICE`` the suite runs on the device named there wherever it would by default be on the CPU."""
+    """Under ``MYCELIA_TEST_DEVICE`` the suite runs on the device named there wherever it would by default be
+    on the CPU."""
     return os.environ.get("MYCELIA_TEST_DEVICE", name) if name == "CPU" else name

@@ -1,10 +1,11 @@
 """Storage: a run of bytes on a device, kept alive by whoever uses it, with a version that counts its writes.
 
-    Storage(device, nbytes)              fresh memory of the device, given back when the last reference goes
-    Storage.from_host(array, device)     shares a NumPy array's memory where the device can, else copies it
-    storage.as_numpy(dtype, shape, strides, offset)    shares where the host can, else copies out
-    storage.write_host(array, offset)    overwrites bytes
+Storage(device, nbytes)              fresh memory of the device, given back when the last reference goes
+Storage.from_host(array, device)     shares a NumPy array's memory where the device can, else copies it
+storage.as_numpy(dtype, shape, strides, offset)    shares where the host can, else copies out
+storage.write_host(array, offset)    overwrites bytes
 """
+
 from __future__ import annotations
 
 from collections import deque
@@ -65,8 +66,8 @@ class Storage:
     def from_host(array: np.ndarray, on: Device | str | None = None) -> Storage:
         """A storage with an array's elements in C order.
 
-        Shares the array's memory if the device's memory is the host's and the array is C-contiguous, writeable and aligned to 16
-        bytes; else copies.
+        Shares the array's memory if the device's memory is the host's and the array is C-contiguous,
+        writeable and aligned to 16 bytes; else copies.
 
         Args:
             array: any NumPy array.
@@ -82,8 +83,11 @@ class Storage:
         place.copy_in(storage.address, dense)
         return storage
 
-    def as_numpy(self, dtype: Any, shape: Sequence[int], strides: Sequence[int] | None = None, offset: int = 0) -> np.ndarray:
-        """The bytes as an array. Shares memory where the host can address it; else it is a copy of this moment.
+    def as_numpy(
+        self, dtype: Any, shape: Sequence[int], strides: Sequence[int] | None = None, offset: int = 0
+    ) -> np.ndarray:
+        """The bytes as an array. Shares memory where the host can address it; else it is a copy of this
+        moment.
 
         Args:
             dtype: NumPy dtype.
@@ -105,8 +109,10 @@ class Storage:
                 pass  # outside; said below
         low, high = _extent(dtype.itemsize, shape, strides, offset)
         if low < 0 or high > self.nbytes:
-            raise ValueError(f"as_numpy: shape {shape} with strides {strides} at byte {offset} reaches from byte {low} "
-                             f"to {high}. Received: a storage of {self.nbytes} bytes")
+            raise ValueError(
+                f"as_numpy: shape {shape} with strides {strides} at byte {offset} reaches from byte {low} "
+                f"to {high}. Received: a storage of {self.nbytes} bytes"
+            )
         copy = np.empty(high - low, np.uint8)
         self.device.copy_out(self.address + low, copy)
         return np.ndarray(shape, dtype, copy, offset - low, strides)  # type: ignore[arg-type]
@@ -118,7 +124,10 @@ class Storage:
             ValueError: they do not fit.
         """
         if offset < 0 or offset + array.nbytes > self.nbytes:
-            raise ValueError(f"write_host: {array.nbytes} bytes at byte {offset} do not fit. Received: a storage of {self.nbytes} bytes")
+            raise ValueError(
+                f"write_host: {array.nbytes} bytes at byte {offset} do not fit. Received: a storage of "
+                f"{self.nbytes} bytes"
+            )
         self.device.copy_in(self.address + offset, np.ascontiguousarray(array))
         self.version += 1
 
@@ -134,10 +143,17 @@ class _Memory:
 
     def __init__(self, storage: Storage, address: int, nbytes: int) -> None:
         self.storage = storage
-        self.__array_interface__ = {"data": (address, False), "shape": (nbytes,), "typestr": "|u1", "version": 3}
+        self.__array_interface__ = {
+            "data": (address, False),
+            "shape": (nbytes,),
+            "typestr": "|u1",
+            "version": 3,
+        }
 
 
-def _extent(itemsize: int, shape: tuple[int, ...], strides: Sequence[int] | None, offset: int) -> tuple[int, int]:
+def _extent(
+    itemsize: int, shape: tuple[int, ...], strides: Sequence[int] | None, offset: int
+) -> tuple[int, int]:
     """First byte, and one past the last byte, that a strided array touches."""
     low, high = offset, offset + itemsize
     if strides is None:

@@ -11,7 +11,8 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _inside: dict[CodeType, bool] = {}
 
 
-def _is_inside(code: CodeType) -> bool:
+def is_own_code(code: CodeType) -> bool:
+    """Whether code belongs to the package (or to the import system)."""
     known = _inside.get(code)
     if known is None:
         known = _inside[code] = code.co_filename.startswith(_PACKAGE) or code.co_filename.startswith("<frozen")
@@ -21,7 +22,7 @@ def _is_inside(code: CodeType) -> bool:
 def user_frame(depth: int = 1) -> FrameType | None:
     """The innermost frame of the caller's stack that is not the package's own."""
     frame: FrameType | None = sys._getframe(depth + 1)
-    while frame is not None and _is_inside(frame.f_code):
+    while frame is not None and is_own_code(frame.f_code):
         frame = frame.f_back
     return frame
 

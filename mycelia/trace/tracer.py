@@ -23,10 +23,11 @@ from mycelia.trace.location import user_location
 class TracedTensor(Tensor):
     """A tensor whose elements exist only when the graph runs."""
 
-    __slots__ = ("trace", "value")
+    __slots__ = ("trace", "value", "weak")
 
     def __init__(self, trace: Trace, value: Value) -> None:
         self.trace, self.value = trace, value
+        self.weak = False   # stands for a Python number: it takes the other operand's dtype
         self._shape, self._dtype = value.type.shape, value.type.dtype
         self._storage = None
         self._token = self._view = None

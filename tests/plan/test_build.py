@@ -133,6 +133,20 @@ def test_broadcast_operands_never_lend_their_memory_to_their_reader():
     }""")
 
 
+def test_clusters_that_broadcast_beyond_their_inputs():
+    graph = parse("""graph(%x: float32[6], %y: float32[1, 6]) {
+      %a = BroadcastTo(%x) {shape=(4, 6)}
+      %b = BroadcastTo(%y) {shape=(4, 6)}
+      %c = Mul(%a, %b)
+      %r = ReduceMax(%c) {axes=(1,), keepdims=True}
+      %d = Sub(%a, %b)
+      return %r, %d
+    }""")
+    main = optimise(graph, check=True).main
+    assert sorted(n.op.name for n in main.nodes) == ["Fused", "FusedReduce"]
+    check(main)
+
+
 def test_empty_tensors_and_no_inputs():
     text("graph(%x: float32[0, 3]) { %a = Neg(%x)\n %b = Exp(%a)\n return %b }")
     text("graph() { %a = Iota() {size=5, dtype=int32}\n return %a }")

@@ -1,4 +1,5 @@
 """Compilation: tables, cache, workers, and everything that may happen to them."""
+
 from __future__ import annotations
 
 import ctypes
@@ -25,6 +26,7 @@ def code(name: str, value: int) -> Code:
     def text() -> str:
         made.append(name)
         return f"define i32 @answer(ptr %a, i64 %c) {{\n ret i32 {value}\n}}"
+
     return Code("answer", f"test: {name}", text)
 
 
@@ -67,8 +69,14 @@ def test_damaged_entries_are_compiled_again(cache, damage):
     compiler.compile_all([code("a", 1)])
     for path in (cache.folder / "objects").iterdir():
         data = path.read_bytes()
-        path.write_bytes({"truncate": data[:-5], "flip": data[:-20] + bytes([data[-20] ^ 1]) + data[-19:], "empty": b"",
-                          "garbage": b"x" * len(data)}[damage])
+        path.write_bytes(
+            {
+                "truncate": data[:-5],
+                "flip": data[:-20] + bytes([data[-20] ^ 1]) + data[-19:],
+                "empty": b"",
+                "garbage": b"x" * len(data),
+            }[damage]
+        )
     forget()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -145,8 +153,10 @@ def test_two_processes_may_fill_one_cache(script, tmp_path):
         import ctypes
         from mycelia.kernels.api import Code
         from mycelia.runtime.compile import compile_all
-        codes = [Code("answer", f"test: {i}", lambda i=i: f"define i32 @answer(ptr %a, i64 %c) {{\\n ret i32 {i}\\n}}")
-                 for i in range(60)]
+        def code(i):
+            text = f"define i32 @answer(ptr %a, i64 %c) {{\\n ret i32 {i}\\n}}"
+            return Code("answer", f"test: {i}", lambda: text)
+        codes = [code(i) for i in range(60)]
         call = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64)
         print(all(call(compile_all([c])[c.key])(None, 0) == i for i, c in enumerate(codes)))
     """
@@ -181,7 +191,8 @@ def test_bad_text_names_the_kernel(cache):
         compiler.compile_all([Code("f", "test: bad", lambda: "define nonsense")])
 
 
-# -- workers -----------------------------------------------------------------------------------------------------
+# -- workers
+# -----------------------------------------------------------------------------------------------------
 @pytest.fixture
 def one_worker(monkeypatch, cache):
     workers.shutdown()

@@ -1,4 +1,5 @@
 """Launching plans: relocation, statuses, host calls, hooks, timing, re-entrance."""
+
 from __future__ import annotations
 
 import gc
@@ -29,8 +30,9 @@ def test_launch_runs_every_chunk(chunks, release_gil, two_threads):
 
 def test_relocation_adds_the_offset():
     z = np.zeros(16, np.float32)
-    executable = Executable([Instruction(address(ADD), 1)], np.array([99, 0, 0, 0]), [(1, 0, 8), (2, 1, 0), (3, 2, 32)],
-                            slots=3)
+    executable = Executable(
+        [Instruction(address(ADD), 1)], np.array([99, 0, 0, 0]), [(1, 0, 8), (2, 1, 0), (3, 2, 32)], slots=3
+    )
     executable.launch(pointers(X, Y, z))
     np.testing.assert_array_equal(z[8:], X[2:10] + 1)
 
@@ -38,8 +40,13 @@ def test_relocation_adds_the_offset():
 def test_the_arena_is_one_more_slot():
     z = np.zeros(8, np.float32)
     words = np.zeros(6, np.int64)
-    executable = Executable([Instruction(address(ADD), 0), Instruction(address(ADD), 3)], words,
-                            [(0, 0, 0), (1, 1, 0), (2, 3, 64), (3, 3, 64), (4, 1, 0), (5, 2, 0)], slots=3, arena_bytes=128)
+    executable = Executable(
+        [Instruction(address(ADD), 0), Instruction(address(ADD), 3)],
+        words,
+        [(0, 0, 0), (1, 1, 0), (2, 3, 64), (3, 3, 64), (4, 1, 0), (5, 2, 0)],
+        slots=3,
+        arena_bytes=128,
+    )
     executable.launch(pointers(X, Y, z))
     np.testing.assert_array_equal(z, X[:8] + 2)
 
@@ -47,8 +54,12 @@ def test_the_arena_is_one_more_slot():
 @pytest.mark.parametrize("chunks", [1, 64])
 def test_a_status_stops_the_plan_and_names_the_node(chunks, two_threads):
     calls = []
-    executable = Executable([Instruction(address(FAIL), 0, chunks, node=42),
-                             Instruction(lambda: calls.append(1), 0)], np.array([chunks - 1, -7]), [], slots=0)
+    executable = Executable(
+        [Instruction(address(FAIL), 0, chunks, node=42), Instruction(lambda: calls.append(1), 0)],
+        np.array([chunks - 1, -7]),
+        [],
+        slots=0,
+    )
     for _ in range(3):
         with pytest.raises(PlanError, match="node 42.*status -7") as caught:
             executable.launch([])
@@ -57,8 +68,13 @@ def test_a_status_stops_the_plan_and_names_the_node(chunks, two_threads):
 
 
 def test_explain_makes_the_error_of_the_user():
-    executable = Executable([Instruction(address(FAIL), 0, 1, node=3)], np.array([0, 5]), [], slots=0,
-                            explain=lambda error: IndexError(f"{error.node} {error.status}"))
+    executable = Executable(
+        [Instruction(address(FAIL), 0, 1, node=3)],
+        np.array([0, 5]),
+        [],
+        slots=0,
+        explain=lambda error: IndexError(f"{error.node} {error.status}"),
+    )
     with pytest.raises(IndexError, match="3 5"):
         executable.launch([])
 
@@ -66,8 +82,12 @@ def test_explain_makes_the_error_of_the_user():
 def test_chunks_after_a_failure_are_not_started(two_threads):
     out = np.zeros(1000)
     executable = slow(1000, 20_000)
-    failing = Executable([Instruction(address(FAIL), 0, 4, node=1), executable.instructions[0]], np.array([0, 9, 0, 20_000]),
-                         [(2, 0, 0)], slots=1)
+    failing = Executable(
+        [Instruction(address(FAIL), 0, 4, node=1), executable.instructions[0]],
+        np.array([0, 9, 0, 20_000]),
+        [(2, 0, 0)],
+        slots=1,
+    )
     with pytest.raises(PlanError):
         failing.launch(pointers(out))
     assert not out.any()
@@ -79,8 +99,12 @@ def test_host_calls_see_their_words_and_their_exceptions_arrive():
     def boom() -> None:
         raise KeyError("boom")
 
-    executable = Executable([Instruction(lambda *words: seen.append(words), 0, count=2), Instruction(boom, 0)],
-                            np.array([0, 12]), [(0, 0, 4)], slots=1)
+    executable = Executable(
+        [Instruction(lambda *words: seen.append(words), 0, count=2), Instruction(boom, 0)],
+        np.array([0, 12]),
+        [(0, 0, 4)],
+        slots=1,
+    )
     for _ in range(2):
         with pytest.raises(KeyError, match="boom"):
             executable.launch([100])
@@ -91,9 +115,13 @@ def test_host_calls_see_their_words_and_their_exceptions_arrive():
 def test_a_host_call_may_launch_a_plan_that_uses_the_pool(release_gil, two_threads):
     z, w = np.zeros(4096, np.float32), np.zeros(4096, np.float32)
     inner = adder(MANY)
-    outer = Executable([Instruction(lambda: inner.launch(pointers(X, Y, z)), 0),
-                        Instruction(address(ADD), 0, MANY)], np.zeros(3, np.int64), [(0, 0, 0), (1, 1, 0), (2, 2, 0)], slots=3,
-                       release_gil=release_gil)
+    outer = Executable(
+        [Instruction(lambda: inner.launch(pointers(X, Y, z)), 0), Instruction(address(ADD), 0, MANY)],
+        np.zeros(3, np.int64),
+        [(0, 0, 0), (1, 1, 0), (2, 2, 0)],
+        slots=3,
+        release_gil=release_gil,
+    )
     outer.launch(pointers(z, Y, w))
     np.testing.assert_array_equal(w, X + 2)
 

@@ -1,9 +1,10 @@
 """The hostile device: what it must catch, and that correct programs run on it."""
+
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from native_kernels import ADD, FAIL, address, adder
+from native_kernels import ADD, FAIL, adder, address
 
 from mycelia.runtime.executable import Executable, Instruction, PlanError
 from mycelia.runtime.hostile import POISON, DeviceFault, HostileDevice
@@ -112,7 +113,9 @@ def test_reading_a_device_address_faults(script):
 
 def test_a_long_queue_is_worked_off(device):
     a, b, c = (Storage.from_host(np.ones(8, np.float32), device) for _ in range(3))
-    executable = Executable([Instruction(address(ADD), 0)], np.zeros(3), [(0, 0, 0), (1, 1, 0), (2, 2, 0)], slots=3)
+    executable = Executable(
+        [Instruction(address(ADD), 0)], np.zeros(3), [(0, 0, 0), (1, 1, 0), (2, 2, 0)], slots=3
+    )
     for _ in range(500):
         device.launch(executable, [c.address, b.address, c.address])
     assert device.carried_out > 300

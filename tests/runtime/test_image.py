@@ -1,4 +1,6 @@
-"""The linker: object files to images, for all targets, and the errors it makes of what kernels must not have."""
+"""The linker: object files to images, for all targets, and the errors it makes of what kernels must not
+have."""
+
 from __future__ import annotations
 
 import ctypes
@@ -55,14 +57,19 @@ def test_an_image_survives_storage(target):
     linked = image.link(compile_object(TEXT, target))
     again = Image.from_bytes(linked.to_bytes())
     assert (again.machine, again.code, dict(again.exports), list(again.slots)) == (
-        linked.machine, linked.code, dict(linked.exports), list(linked.slots))
+        linked.machine,
+        linked.code,
+        dict(linked.exports),
+        list(linked.slots),
+    )
 
 
 def test_aarch64_references_reach_their_targets():
-    """Decodes the linked code: the constant is where ADRP and LDR say, and each call leads through the slot of memcpy."""
+    """Decodes the linked code: the constant is where ADRP and LDR say, and each call leads through the slot
+    of memcpy."""
     linked = image.link(compile_object(TEXT, AARCH64))
-    words = struct.unpack(f"<{len(linked.code) // 4}I", linked.code[:len(linked.code) // 4 * 4])
-    (slot, _, _), = linked.slots
+    words = struct.unpack(f"<{len(linked.code) // 4}I", linked.code[: len(linked.code) // 4 * 4])
+    ((slot, _, _),) = linked.slots
     constants, calls = 0, 0
     pages: dict[int, int] = {}
     for i, word in enumerate(words):
@@ -90,21 +97,36 @@ def test_the_native_runtime_links_everywhere(target):
     linked = image.link(compile_object(native.text(target), target))
     assert set(linked.exports) == set(native.SYMBOLS)
     outside = undefined_symbols(compile_object(native.text(target), target))
-    libc = {"clock_gettime", "free", "malloc", "memcpy", "memset", "pthread_create", "pthread_detach", "pthread_sigmask", "sched_yield",
-            "syscall"}
+    libc = {
+        "clock_gettime",
+        "free",
+        "malloc",
+        "memcpy",
+        "memset",
+        "pthread_create",
+        "pthread_detach",
+        "pthread_sigmask",
+        "sched_yield",
+        "syscall",
+    }
     assert all(name.startswith("Py") for name in outside - libc), outside - libc
 
 
 def test_an_unknown_symbol_is_an_error_when_the_code_is_mapped():
-    text = "declare i32 @no_such_function_anywhere()\ndefine i32 @f(ptr %a, i64 %c) {\n" \
-           " %r = call i32 @no_such_function_anywhere()\n ret i32 %r\n}"
+    text = (
+        "declare i32 @no_such_function_anywhere()\ndefine i32 @f(ptr %a, i64 %c) {\n"
+        " %r = call i32 @no_such_function_anywhere()\n ret i32 %r\n}"
+    )
     with pytest.raises(SymbolError, match="no_such_function_anywhere"):
         load_object(compile_object(text, Target.host()), ["f"])
 
 
 def test_writable_globals_are_refused():
-    text = "@count = global i64 7\ndefine i32 @f(ptr %a, i64 %c) {\n %n = load i64, ptr @count\n %m = add i64 %n, 1\n" \
-           " store i64 %m, ptr @count\n ret i32 0\n}"
+    text = (
+        "@count = global i64 7\ndefine i32 @f(ptr %a, i64 %c) {\n %n = load i64, ptr @count\n %m = add i64 "
+        "%n, 1\n"
+        " store i64 %m, ptr @count\n ret i32 0\n}"
+    )
     with pytest.raises(ObjectError, match="writable"):
         image.link(compile_object(text, X86_64_V3))
 

@@ -1,4 +1,5 @@
 """Ctrl-C during a plan: within half a second, as a clean KeyboardInterrupt, and the process goes on."""
+
 from __future__ import annotations
 
 import signal

@@ -1,4 +1,6 @@
-"""The memory pool and its buddy allocator: no two live blocks overlap, whatever happens, and what is free comes back."""
+"""The memory pool and its buddy allocator: no two live blocks overlap, whatever happens, and what is free
+comes back."""
+
 from __future__ import annotations
 
 import random
@@ -102,8 +104,11 @@ def test_the_limit_is_kept_and_named():
     pool = MemoryPool(limit=8 * MB)
     a = pool.allocate(3 * MB)
     b = pool.allocate(100)
-    with pytest.raises(OutOfMemory, match=r"asked for 4.0 MB, the limit is 8.0 MB; raise MS_MEMORY_POOL_SIZE. "
-                                          r"In use: 4.0 MB, reserved: 6.0 MB, peak: 4.0 MB"):
+    with pytest.raises(
+        OutOfMemory,
+        match=r"asked for 4.0 MB, the limit is 8.0 MB; raise MS_MEMORY_POOL_SIZE. "
+        r"In use: 4.0 MB, reserved: 6.0 MB, peak: 4.0 MB",
+    ):
         pool.allocate(4 * MB)
     pool.free(a, 3 * MB)
     assert pool.allocate(4 * MB)
@@ -130,7 +135,10 @@ def test_areas_are_apart():
     pool = MemoryPool()
     a = pool.allocate(3 * MB)
     b = pool.allocate(3 * MB, persistent=True)
-    assert [(area, used) for area, _, _, used in pool.map() if used] == [("temporary", True), ("persistent", True)]
+    assert [(area, used) for area, _, _, used in pool.map() if used] == [
+        ("temporary", True),
+        ("persistent", True),
+    ]
     pool.free(a, 3 * MB)
     pool.free(b, 3 * MB, persistent=True)
     assert not [block for block in pool.map() if block[3]]
@@ -163,7 +171,10 @@ def test_threads_share_a_pool():
     assert not failures
 
 
-@pytest.mark.parametrize(("text", "nbytes"), [("1024", 1024), ("512MB", 512 * MB), ("32GB", 32 << 30), ("1.5 gb", 3 << 29), ("2K", 2048)])
+@pytest.mark.parametrize(
+    ("text", "nbytes"),
+    [("1024", 1024), ("512MB", 512 * MB), ("32GB", 32 << 30), ("1.5 gb", 3 << 29), ("2K", 2048)],
+)
 def test_sizes(text, nbytes, monkeypatch):
     assert parse_size(text) == nbytes
     monkeypatch.setenv("MS_MEMORY_POOL_SIZE", text)

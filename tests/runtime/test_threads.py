@@ -1,4 +1,6 @@
-"""The thread pool: how many threads, the same bits with any number, and what happens when a worker is late."""
+"""The thread pool: how many threads, the same bits with any number, and what happens when a worker is
+late."""
+
 from __future__ import annotations
 
 import os
@@ -19,7 +21,10 @@ def test_the_environment_chooses_the_number(monkeypatch):
     monkeypatch.setenv("MYCELIA_NUM_THREADS", "5")
     assert threads.default_num_threads() == 5
     monkeypatch.setenv("MYCELIA_NUM_THREADS", "many")
-    with pytest.raises(ValueError, match="MYCELIA_NUM_THREADS must be a positive integer. Received: MYCELIA_NUM_THREADS='many'"):
+    with pytest.raises(
+        ValueError,
+        match="MYCELIA_NUM_THREADS must be a positive integer. Received: MYCELIA_NUM_THREADS='many'",
+    ):
         threads.default_num_threads()
 
 

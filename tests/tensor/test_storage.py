@@ -1,4 +1,5 @@
 """Storage: who owns the memory, who sees writes, when it goes."""
+
 from __future__ import annotations
 
 import gc
@@ -16,7 +17,9 @@ CPU = device("CPU")
 BOTH = pytest.mark.parametrize("place", [CPU, device("hostile")], ids=lambda d: d.name)
 
 
-@pytest.mark.parametrize("nbytes", [0, 1, 63, 64, 65, 4096, 16384, 16385, 1 << 20, (1 << 20) + 1, 5 << 20, 70 << 20])
+@pytest.mark.parametrize(
+    "nbytes", [0, 1, 63, 64, 65, 4096, 16384, 16385, 1 << 20, (1 << 20) + 1, 5 << 20, 70 << 20]
+)
 def test_memory_is_aligned_and_goes_back(nbytes):
     before = cpu_memory().statistics().allocated
     storage = Storage(CPU, nbytes)
@@ -39,8 +42,16 @@ def test_the_host_s_array_is_shared_where_it_can_be():
     assert view[2] == 50 and array[3] == 60
 
 
-@pytest.mark.parametrize("array", [np.arange(12.0).reshape(3, 4).T, np.arange(12.0)[::2], np.frombuffer(bytes(64), np.uint8)[1:33],
-                                   np.broadcast_to(np.arange(3.0), (2, 3))], ids=["transposed", "strided", "read-only", "broadcast"])
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(12.0).reshape(3, 4).T,
+        np.arange(12.0)[::2],
+        np.frombuffer(bytes(64), np.uint8)[1:33],
+        np.broadcast_to(np.arange(3.0), (2, 3)),
+    ],
+    ids=["transposed", "strided", "read-only", "broadcast"],
+)
 def test_other_arrays_are_copied_in_c_order(array):
     storage = Storage.from_host(array, CPU)
     assert storage.owner is None
@@ -81,7 +92,9 @@ def test_strided_views(place):
     np.testing.assert_array_equal(storage.as_numpy(np.int32, (4, 6), (24, 4)), data.reshape(4, 6))
     np.testing.assert_array_equal(storage.as_numpy(np.int32, (6, 4), (4, 24)), data.reshape(4, 6).T)
     np.testing.assert_array_equal(storage.as_numpy(np.int32, (5,), (-16,), 92), data[23:3:-4])
-    np.testing.assert_array_equal(storage.as_numpy(np.int32, (3, 2), (0, 4), 8), np.broadcast_to(data[2:4], (3, 2)))
+    np.testing.assert_array_equal(
+        storage.as_numpy(np.int32, (3, 2), (0, 4), 8), np.broadcast_to(data[2:4], (3, 2))
+    )
     assert storage.as_numpy(np.int32, ()).shape == ()
     assert storage.as_numpy(np.int32, (0, 5)).shape == (0, 5)
     for shape, strides, offset in (((25,), None, 0), ((2,), (96,), 0), ((2,), (-4,), 0), ((1,), None, 96)):

@@ -125,9 +125,8 @@ class Reduce(KernelBase):
 
     @staticmethod
     def _space(node: Node) -> tuple[int, ...]:
-        rank = max(len(v.shape) for v in node.inputs)
-        aligned = [(1,) * (rank - len(v.shape)) + static_shape(v) for v in node.inputs]
-        return tuple(next((e for e in extents if e != 1), 1) for extents in zip(*aligned))
+        """The shape that is reduced; a body may broadcast beyond all its inputs."""
+        return static_shape(node.attrs["body"].outputs[0] if node.op.name == "FusedReduce" else node.inputs[0])
 
     def lower(self, node: Node, target: Target) -> list[Call]:
         shape = self._space(node)

@@ -1,4 +1,6 @@
-"""The native runtime, written as LLVM IR text: `machine` (processor specifics), `pool` (threads), `plan` (the walker)."""
+"""The native runtime, written as LLVM IR text: `machine` (processor specifics), `pool` (threads), `plan` (the
+walker)."""
+
 from __future__ import annotations
 
 from mycelia.codegen.target import Target

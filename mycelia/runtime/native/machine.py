@@ -1,4 +1,6 @@
-"""What differs between processors in the native runtime: system call numbers, the pause hint, the floating-point control register."""
+"""What differs between processors in the native runtime: system call numbers, the pause hint, the
+floating-point control register."""
+
 from __future__ import annotations
 
 from mycelia.codegen.target import Target

@@ -1,16 +1,31 @@
-"""The plan walker in LLVM IR, and its entry: a METH_FASTCALL function of CPython, so that a launch costs no ctypes call.
+"""The plan walker in LLVM IR, and its entry: a METH_FASTCALL function of CPython, so that a launch costs no
+ctypes call.
 
-A plan lives in one block of memory that begins with a header of 8-byte words (`HEADER`), followed by the instructions, the relocations
-and the argument words. The entry reads the slots' addresses from its arguments, puts them into the argument words as the relocations
-say, and walks the instructions. A second launch of the same plan while one is under way gets a copy of the words.
+A plan lives in one block of memory that begins with a header of 8-byte words (`HEADER`), followed by the
+instructions, the relocations and the argument words. The entry reads the slots' addresses from its arguments,
+puts them into the argument words as the relocations say, and walks the instructions. A second launch of the
+same plan while one is under way gets a copy of the words.
 
-An instruction is ``{ptr function, ptr args, i64 chunks, i64 node}``. Chunks of 0 mark a call into Python: function is a callable,
-and it gets the address of the argument words.
+An instruction is ``{ptr function, ptr args, i64 chunks, i64 node}``. Chunks of 0 mark a call into Python:
+function is a callable, and it gets the address of the argument words.
 """
+
 from __future__ import annotations
 
-HEADER = ("instructions", "instruction_table", "relocations", "relocation_table", "words", "word_table", "slots", "flags", "runtime",
-          "busy", "timing", "hook")
+HEADER = (
+    "instructions",
+    "instruction_table",
+    "relocations",
+    "relocation_table",
+    "words",
+    "word_table",
+    "slots",
+    "flags",
+    "runtime",
+    "busy",
+    "timing",
+    "hook",
+)
 RELEASE_GIL, PARALLEL = 1, 2
 
 # The runtime's own block, shared by all plans.
@@ -43,10 +58,11 @@ declare void @free(ptr)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
 @status.format = private unnamed_addr constant [5 x i8] c"(LL)\\00"
-@hook.format = private unnamed_addr constant [5 x i8] c"(LL)\\00"
-@slots.format = private unnamed_addr constant [53 x i8] c"the plan takes %lld slot addresses. Received: %lld\\00\\00\\00"
+@slots.format = private unnamed_addr constant [53 x i8]
+    c"the plan takes %lld slot addresses. Received: %lld\\00\\00\\00"
 
-; From native code into Python: the caller's float mode, then the GIL if this call gave it up. The pool is free meanwhile.
+; From native code into Python: the caller's float mode, then the GIL if this call gave it up. The pool is
+; free meanwhile.
 define internal void @enter_python(ptr %call) {
 entry:
   %float.at = getelementptr i8, ptr %call, i64 {call.float_mode}
@@ -139,7 +155,8 @@ out:
   ret void
 }
 
-; Calls a Python function with the address of the argument words; it may launch plans, so the pool is given back meanwhile.
+; Calls a Python function with the address of the argument words; it may launch plans, so the pool is given
+; back meanwhile.
 define internal i64 @host_call(ptr %call, ptr %function, ptr %args, i1 %pooled) {
 entry:
   call void @drop_pool(ptr %call)
@@ -298,7 +315,8 @@ stop:
   ret i64 %final
 }
 
-; launch(*slot_addresses): METH_FASTCALL. self is a tuple whose first item is the bytearray that holds the plan.
+; launch(*slot_addresses): METH_FASTCALL. self is a tuple whose first item is the bytearray that holds the
+; plan.
 define ptr @launch(ptr %self, ptr %arguments, i64 %count) {
 entry:
   %call = alloca [{call.words} x i64], align 16
@@ -311,7 +329,8 @@ entry:
   br i1 %right, label %begin, label %wrong
 wrong:
   %type.error.at = load ptr, ptr @PyExc_TypeError
-  %ignored = call ptr (ptr, ptr, ...) @PyErr_Format(ptr %type.error.at, ptr @slots.format, i64 %slots, i64 %count)
+  %ignored = call ptr (ptr, ptr, ...) @PyErr_Format(ptr %type.error.at, ptr @slots.format, i64 %slots,
+    i64 %count)
   ret ptr null
 begin:
   %values = alloca i64, i64 %slots
@@ -457,8 +476,13 @@ raise:
 
 
 def text() -> str:
-    values: dict[str, int] = {"RELEASE_GIL": RELEASE_GIL, "PARALLEL": PARALLEL, "EXCEPTION": EXCEPTION,
-                              "ATTEND_EVERY": ATTEND_EVERY, "call.words": len(_CALL)}
+    values: dict[str, int] = {
+        "RELEASE_GIL": RELEASE_GIL,
+        "PARALLEL": PARALLEL,
+        "EXCEPTION": EXCEPTION,
+        "ATTEND_EVERY": ATTEND_EVERY,
+        "call.words": len(_CALL),
+    }
     for prefix, names in (("header", HEADER), ("runtime", RUNTIME), ("call", _CALL)):
         values.update({f"{prefix}.{name}": 8 * i for i, name in enumerate(names)})
     result = _TEXT

@@ -1,18 +1,21 @@
 """The thread pool in LLVM IR: workers claim the chunks of one job at a time, over pthread_create and futex.
 
-The pool is one block of zeroed memory (`BYTES`, laid out by `FIELDS`), so that a process after fork starts from a zeroed block and
-nothing else needs a reset. Its heart is the ticket: the job's epoch in the upper half, the next chunk to claim in the lower.
+The pool is one block of zeroed memory (`BYTES`, laid out by `FIELDS`), so that a process after fork starts
+from a zeroed block and nothing else needs a reset. Its heart is the ticket: the job's epoch in the upper
+half, the next chunk to claim in the lower.
 
-- Publish: write function, arguments and number of chunks, then the ticket (epoch + 1, 0), then wake workers that sleep.
-- Claim: read the ticket, then the job, then compare-and-swap the ticket to one chunk more. It succeeds only if the job that was read is
-  still the one on offer, so a worker that slept through ten jobs can do no harm.
-- Close: the publisher swaps in (epoch, all ones), so that nothing more is claimed, and learns how many chunks were. It waits until as
-  many are done. A status other than zero stops further claims the same way.
+- Publish: write function, arguments and number of chunks, then the ticket (epoch + 1, 0), then wake workers
+  that sleep.
+- Claim: read the ticket, then the job, then compare-and-swap the ticket to one chunk more. It succeeds only
+  if the job that was read is still the one on offer, so a worker that slept through ten jobs can do no harm.
+- Close: the publisher swaps in (epoch, all ones), so that nothing more is claimed, and learns how many chunks
+  were. It waits until as many are done. A status other than zero stops further claims the same way.
 
-A worker spins while a plan runs (waking one costs about 0.3 ms), a little between plans, and sleeps otherwise. A preempted worker still
-holds its chunk; when the publisher waits for more than four chunk times it sends the workers to sleep and runs alone for a while, longer
-each time that happens again.
+A worker spins while a plan runs (waking one costs about 0.3 ms), a little between plans, and sleeps
+otherwise. A preempted worker still holds its chunk; when the publisher waits for more than four chunk times
+it sends the workers to sleep and runs alone for a while, longer each time that happens again.
 """
+
 from __future__ import annotations
 
 BYTES = 4096
@@ -21,10 +24,19 @@ BYTES = 4096
 FIELDS = {
     "ticket": 0,
     "done": 64,
-    "sleepers": 128, "active": 132,
-    "function": 192, "arguments": 200, "total": 208, "status": 216,
-    "owner": 256, "started": 260, "stop": 264, "failed": 268,
-    "alone_until": 320, "alone_for": 328, "waits": 336,
+    "sleepers": 128,
+    "active": 132,
+    "function": 192,
+    "arguments": 200,
+    "total": 208,
+    "status": 216,
+    "owner": 256,
+    "started": 260,
+    "stop": 264,
+    "failed": 268,
+    "alone_until": 320,
+    "alone_for": 328,
+    "waits": 336,
     "helped": 384,
 }
 
@@ -61,7 +73,8 @@ define internal void @sleep(ptr %pool, i32 %epoch) {
   %sleepers = getelementptr i8, ptr %pool, i64 {sleepers}
   %number = load i64, ptr @FUTEX
   %before = atomicrmw add ptr %sleepers, i32 1 seq_cst
-  %ignored = call i64 (i64, ...) @syscall(i64 %number, ptr %word, i64 128, i32 %epoch, ptr null, ptr null, i64 0)
+  %ignored = call i64 (i64, ...) @syscall(i64 %number, ptr %word, i64 128, i32 %epoch, ptr null, ptr null,
+    i64 0)
   %after = atomicrmw sub ptr %sleepers, i32 1 seq_cst
   ret void
 }
@@ -74,7 +87,8 @@ define internal void @wake(ptr %pool) {
 some:
   %word = getelementptr i8, ptr %pool, i64 4
   %number = load i64, ptr @FUTEX
-  %ignored = call i64 (i64, ...) @syscall(i64 %number, ptr %word, i64 129, i64 2147483647, ptr null, ptr null, i64 0)
+  %ignored = call i64 (i64, ...) @syscall(i64 %number, ptr %word, i64 129, i64 2147483647, ptr null,
+    ptr null, i64 0)
   br label %out
 out:
   ret void
@@ -134,7 +148,7 @@ entry:
   store i64 0, ptr %spins
   br label %look
 look:
-  ; The epoch is read before the claim: a job published after a vain claim changes it, and the sleep returns at once.
+  ; The epoch is read before the claim: a job published after a vain claim changes it, and no sleep begins.
   %ticket = load atomic i64, ptr %pool seq_cst, align 8
   %worked = call i1 @claim(ptr %pool)
   br i1 %worked, label %helped, label %idle
@@ -259,7 +273,8 @@ out:
   ret void
 }
 
-; Runs the chunks of one job with the workers' help and returns its status. The caller owns the pool. %call is asked now and then
+; Runs the chunks of one job with the workers' help and returns its status. The caller owns the pool. %call is
+; asked now and then
 ; (see @attend) whether to go on.
 define internal i64 @parallel(ptr %pool, ptr %function, ptr %arguments, i64 %chunks, ptr %call) {
 entry:
@@ -387,8 +402,14 @@ declare i64 @llvm.smax.i64(i64, i64)
 
 
 def text() -> str:
-    values = {**FIELDS, "SPIN_IN_PLAN": SPIN_IN_PLAN, "SPIN_BETWEEN_PLANS": SPIN_BETWEEN_PLANS,
-              "ALONE_FIRST": ALONE_FIRST, "ALONE_LONGEST": ALONE_LONGEST, "SLACK": SLACK}
+    values = {
+        **FIELDS,
+        "SPIN_IN_PLAN": SPIN_IN_PLAN,
+        "SPIN_BETWEEN_PLANS": SPIN_BETWEEN_PLANS,
+        "ALONE_FIRST": ALONE_FIRST,
+        "ALONE_LONGEST": ALONE_LONGEST,
+        "SLACK": SLACK,
+    }
     result = _TEXT
     for name, value in values.items():
         result = result.replace("{" + name + "}", str(value))
