@@ -41,12 +41,12 @@ class Read:
 
 
 class Attribute:
-    """An attribute that the function writes."""
+    """An attribute that the function writes, and what it wrote in the trace."""
 
-    __slots__ = ("owner", "name", "before")
+    __slots__ = ("owner", "name", "value")
 
-    def __init__(self, owner: Any, name: str, before: Any) -> None:
-        self.owner, self.name, self.before = owner, name, before
+    def __init__(self, owner: Any, name: str, value: Any) -> None:
+        self.owner, self.name, self.value = owner, name, value
 
 
 class Guards:
@@ -68,6 +68,8 @@ class Guards:
         self.fields: list[tuple[Any, str]] = []      # written attributes whose value is an input
         self.failed: Read | None = None
         self._inputs = inputs
+        self._before: list[tuple[Any, dict[str, Any]]] = []
+        self._stand_ins: dict[tuple[int, str], TracedTensor] = {}
         self._seen: set[int] = set()
         self._epoch = -1
         self._reach("", fn, 0)
@@ -156,36 +158,31 @@ class Guards:
     # -- around the trace ----------------------------------------------------------------------------------
     @contextmanager
     def recording(self, trace: Trace) -> Iterator[None]:
-        """Within, the function may run; after, attributes are as they were, and what it wrote is known."""
-        before = [(cell, dict(vars(cell))) for cell in self.cells]
+        """Within, the function may run; after, attributes are as they were."""
+        self._before = [(cell, dict(vars(cell))) for cell in self.cells]
+        self._stand_ins = {}
         for cell, name in self.fields:
             value = vars(cell)[name]
-            tensor = value if isinstance(value, Tensor) else Tensor(value)
-            stand_in = trace.argument(tensor, name=name)
+            stand_in = trace.argument(value if isinstance(value, Tensor) else Tensor(value), name=name)
             stand_in.weak = not isinstance(value, Tensor)
-            vars(cell)[name] = stand_in
+            self._stand_ins[id(cell), name] = vars(cell)[name] = stand_in
         try:
             yield
         finally:
-            for cell, old in before:
-                space = vars(cell)
-                for name, value in list(space.items()):
-                    known = old.get(name, MISSING)
-                    changed = value is not known and not (type(value) in _PLAIN and type(value) is type(known)
-                                                          and value == known)
-                    untouched = isinstance(value, TracedTensor) and (cell, name) in self.fields and not changed
-                    if changed and not untouched and not name.startswith("_"):
-                        if not (isinstance(value, TracedTensor) and _same_input(value, trace, cell, name, self.fields)):
-                            self.written.append(Attribute(cell, name, value))
-                        if known is MISSING:
-                            del space[name]
-                        else:
-                            space[name] = known
+            for cell, old in self._before:
+                vars(cell).clear()
+                vars(cell).update(old)
             self._epoch = _epoch()
 
     def effects(self) -> list[Any]:
-        """What the function left in attributes; tensors among them become outputs of the graph."""
-        return [a.before for a in self.written]
+        """What the function left in attributes; tensors among them become outputs of the graph. Ask before `recording` ends."""
+        for cell, old in self._before:
+            for name, value in vars(cell).items():
+                known = self._stand_ins.get((id(cell), name), old.get(name, MISSING))
+                same = value is known or type(value) in _PLAIN and type(value) is type(known) and value == known
+                if not same and not name.startswith("_"):
+                    self.written.append(Attribute(cell, name, value))
+        return [a.value for a in self.written]
 
     def apply_effects(self, values: list[Any]) -> None:
         """Writes the attributes after a run."""
@@ -193,7 +190,10 @@ class Guards:
             old = vars(attribute.owner).get(attribute.name)
             if type(old) in (int, float) and isinstance(value, Tensor):
                 value = type(old)(value.asnumpy().item())
-            object.__setattr__(attribute.owner, attribute.name, value)
+            if (id(attribute.owner), attribute.name) in self._stand_ins:
+                object.__setattr__(attribute.owner, attribute.name, value)
+            else:
+                setattr(attribute.owner, attribute.name, value)   # counts as a change: the next call looks again
 
     def field_values(self) -> list[Tensor]:
         """The inputs that come from attributes."""
@@ -234,11 +234,6 @@ def _contents(value: Any) -> Any:
     if type(value) is list:
         return tuple(v if type(v) in _PLAIN else id(v) for v in value)
     return MISSING
-
-
-def _same_input(value: TracedTensor, trace: Trace, cell: Any, name: str, fields: list[tuple[Any, str]]) -> bool:
-    """Whether an attribute still holds the stand-in that was put there."""
-    return any(c is cell and n == name for c, n in fields) and value.value.node is None and value.value.name == name
 
 
 def _names(code: types.CodeType) -> Iterator[str]:

@@ -11,8 +11,21 @@ from mycelia.ops.constants import constant, scalar
 from mycelia.ops.selection import Cast
 from mycelia.tensor.tensor import Tensor
 
-_SHORT = {"b1": "bool", "i1": "int8", "i2": "int16", "i4": "int32", "i8": "int64", "u1": "uint8", "u2": "uint16", "u4": "uint32",
-          "u8": "uint64", "f2": "float16", "f4": "float32", "f8": "float64", "bf": "bfloat16"}
+_SHORT = {
+    "b1": "bool",
+    "i1": "int8",
+    "i2": "int16",
+    "i4": "int32",
+    "i8": "int64",
+    "u1": "uint8",
+    "u2": "uint16",
+    "u4": "uint32",
+    "u8": "uint64",
+    "f2": "float16",
+    "f4": "float32",
+    "f8": "float64",
+    "bf": "bfloat16",
+}
 
 # Rows and columns in the order of the header; "--" where MindSpore refuses to choose.
 _TABLE = """
@@ -36,7 +49,11 @@ bf  bf bf bf bf bf bf -- -- -- f4 f4 f8 bf
 def _read() -> dict[tuple[DType, DType], DType | None]:
     header, *rows = [line.split() for line in _TABLE.strip().splitlines()]
     named = {short: dtypes.BY_NAME[name] for short, name in _SHORT.items()}
-    return {(named[row[0]], named[column]): named.get(cell) for row in rows for column, cell in zip(header, row[1:])}
+    return {
+        (named[row[0]], named[column]): named.get(cell)
+        for row in rows
+        for column, cell in zip(header, row[1:])
+    }
 
 
 PROMOTED = _read()
@@ -50,8 +67,10 @@ def promote(name: str, a: DType, b: DType) -> DType:
     """
     found = PROMOTED[a, b]
     if found is None:
-        raise TypeError(f"{name}: must convert both operands to one dtype, but there is none for {a.name} and {b.name}. Received: "
-                        f"tensors of {a.name} and {b.name}. Convert one of them with astype")
+        raise TypeError(
+            f"{name}: must convert both operands to one dtype, but there is none for {a.name} and {b.name}. Received: "
+            f"tensors of {a.name} and {b.name}. Convert one of them with astype"
+        )
     return found
 
 
@@ -61,8 +80,10 @@ def promote_scalar(name: str, tensor: DType, number: Any) -> DType:
         return tensor
     if isinstance(number, float):
         if tensor in (dtypes.uint16, dtypes.uint32, dtypes.uint64):
-            raise TypeError(f"{name}: must convert both operands to one dtype, but there is none for {tensor.name} and a float. "
-                            f"Received: a tensor of {tensor.name} and {number!r}. Convert the tensor with astype")
+            raise TypeError(
+                f"{name}: must convert both operands to one dtype, but there is none for {tensor.name} and a float. "
+                f"Received: a tensor of {tensor.name} and {number!r}. Convert the tensor with astype"
+            )
         return float32
     return int64 if tensor is bool_ else tensor
 
@@ -80,9 +101,13 @@ def _plain(x: Any) -> Any:
     return x.item() if isinstance(x, np.generic) else x
 
 
-def refuse(name: str, what: str, value: Any, expected: str = "a Tensor, a number or a list of numbers") -> TypeError:
+def refuse(
+    name: str, what: str, value: Any, expected: str = "a Tensor, a number or a list of numbers"
+) -> TypeError:
     cure = ". Wrap it in mindspore.Tensor" if isinstance(value, np.ndarray) else ""
-    return TypeError(f"{name}: {what} must be {expected}. Received: {what}={value!r} (of type {type(value).__name__}){cure}")
+    return TypeError(
+        f"{name}: {what} must be {expected}. Received: {what}={value!r} (of type {type(value).__name__}){cure}"
+    )
 
 
 def as_tensor(name: str, x: Any, what: str = "input") -> Tensor:
@@ -158,7 +183,11 @@ def operands(name: str, x: Any, y: Any) -> tuple[Tensor, Tensor]:
 
 def float_operands(name: str, x: Any, y: Any) -> tuple[Tensor, Tensor]:
     """`operands`, with integers and booleans converted to float32."""
-    x, y = operands(name, x, y) if not (isinstance(x, Tensor) and isinstance(y, Tensor) and x.dtype is y.dtype) else (x, y)
+    x, y = (
+        operands(name, x, y)
+        if not (isinstance(x, Tensor) and isinstance(y, Tensor) and x.dtype is y.dtype)
+        else (x, y)
+    )
     return (x, y) if x.dtype.kind == "f" else (Cast(x, dtype=float32), Cast(y, dtype=float32))
 
 
@@ -187,6 +216,8 @@ def resolve_dtype(name: str, dtype: Any) -> DType:
             return dtypes.BY_NAME[key]
     elif isinstance(dtype, (np.dtype, type)):
         return dtypes.from_numpy_dtype(dtype)
-    raise TypeError(f"{name}: dtype must be an element type such as mindspore.float32. Received: dtype={dtype!r} (of type "
-                    f"{type(dtype).__name__})")
+    raise TypeError(
+        f"{name}: dtype must be an element type such as mindspore.float32. Received: dtype={dtype!r} (of type "
+        f"{type(dtype).__name__})"
+    )
 
