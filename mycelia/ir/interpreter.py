@@ -40,7 +40,7 @@ def interpret(graph: Graph, inputs: Sequence[Any]) -> tuple[list[np.ndarray], di
     if binding:
         graph = bind(graph, binding)
     assigned = _assigned_inputs(graph)
-    arrays = [np.array(a) if i in assigned else a for i, a in enumerate(arrays)]
+    arrays = [np.array(a, order="C") if i in assigned else a for i, a in enumerate(arrays)]
     touched: set[int] = set()
     outputs, written = _run(graph, arrays, touched)
     for index in touched - written.keys():
@@ -129,15 +129,20 @@ def _run(
         else:
             results = apply(node, operands)
             if has_writes and node.op.name not in VIEWS:
-                results = [
-                    r.copy() if any(np.may_share_memory(r, a) for a in operands) else r for r in results
-                ]
+                results = [_own(r, operands) for r in results]
         for value, result in zip(node.outputs, results):
             table[value] = result
     outputs = [table[v] for v in graph.outputs]
     if has_writes:  # an output is a tensor of its own, later writes to its base are not
         outputs = [np.array(o) for o in outputs]
     return outputs, {i: table[v] for i, v in graph.writes.items()}
+
+
+def _own(result: np.ndarray, operands: Sequence[np.ndarray]) -> np.ndarray:
+    """A result in memory of its own, dense in row-major order, as views of it expect."""
+    if result.flags.c_contiguous and not any(np.may_share_memory(result, a) for a in operands):
+        return result
+    return np.array(result, order="C")
 
 
 def _cond(node: Node, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:

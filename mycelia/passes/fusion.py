@@ -145,6 +145,10 @@ class _Fusion:
         """Groups in an order that respects their operands; a cluster stands where its last node stood, or
         where it is first needed."""
         result: list[_Group] = []
+        for group in dict.fromkeys(self.group_of.values()):
+            if group.nodes[0].op.name == "Constant":  # bodies repeat them, so they are nobody's source
+                result.append(group)
+                group.done = True
         last = {group: group.nodes[-1] for group in self.group_of.values()}
         place = {node: i for i, node in enumerate(self.graph.nodes)}
         for group in last:

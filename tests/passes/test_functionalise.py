@@ -71,6 +71,17 @@ def test_a_reshape_of_memory_that_is_not_dense_copies():
     assert not graph.writes
 
 
+def test_results_are_dense_whatever_their_operands_were():
+    graph = check_pass(functionalise, """graph(%x: float32[2, 3], %v: float32[3, 2]) {
+      %t = Transpose(%x) {perm=(1, 0)}
+      %n = Neg(%t)
+      %r = Reshape(%n) {shape=(6,)}
+      %a = Assign(%n, %v)
+      return %r
+    }""")
+    assert graph.outputs[0].node.inputs[0] is graph.inputs[1]
+
+
 def test_a_write_through_a_broadcast_names_the_line():
     graph = parse("""graph(%x: float32[3], %v: float32[2, 3]) {
       %b = BroadcastTo(%x) {shape=(2, 3)}

@@ -110,6 +110,17 @@ def test_a_broadcast_that_makes_the_shape_is_read_through():
     assert operators(graph) == ["Fused"]
 
 
+def test_a_scalar_that_its_cluster_computes_for_itself_and_others_read():
+    check_pass(fusion, """graph(%x: float32[4, 6]) {
+      %a = Neg(%x)
+      %r = ReduceSum(%a) {axes=(0,), keepdims=True}
+      %c = Constant() {value=array(float32[], 1.0)}
+      %n = Neg(%c)
+      %b = Add(%a, %n)
+      return %n, %r, %b
+    }""")
+
+
 def test_effects_keep_their_order():
     from mycelia.ir.operator import REGISTRY
     if "Print" not in REGISTRY:
