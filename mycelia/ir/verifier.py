@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mycelia.ir.graph import Graph, Node, Value
-from mycelia.ir.types import TensorType
+from mycelia.ir.types import Dim, Sym, TensorType, same_dim
 
 
 class VerificationError(AssertionError):
@@ -103,7 +103,7 @@ class _Verifier:
             self.fail(f"graph {path}: the type rule of {node.op.name} refuses its operands: {error}", node)
             return
         found = tuple(v.type for v in node.outputs)
-        if expected != found:
+        if expected != found and not _same_but_for_fresh_symbols(expected, found):
             self.fail(f"graph {path}: {node.op.name} gives ({_types(expected)}) by its rule, the node says "
                       f"({_types(found)})", node)
 
@@ -144,6 +144,17 @@ def _attr(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"array of shape {value.shape}"
     return f"graph {value.name}" if isinstance(value, Graph) else repr(value)
+
+
+def _same_but_for_fresh_symbols(expected: Sequence[TensorType], found: Sequence[TensorType]) -> bool:
+    """A data-dependent extent is a new symbol each time that the rule is asked."""
+    def fresh(a: Dim, b: Dim) -> bool:
+        return isinstance(a, Sym) and isinstance(b, Sym) and a.bounded and b.bounded
+
+    return len(expected) == len(found) and all(
+        e.dtype is f.dtype and e.ndim == f.ndim and all(same_dim(a, b) or fresh(a, b)
+                                                        for a, b in zip(e.shape, f.shape))
+        for e, f in zip(expected, found))
 
 
 def _types(types: tuple[TensorType, ...]) -> str:

@@ -152,7 +152,7 @@ def optimise(
 def _with_bodies(graph: Graph, check: bool | None) -> Graph:
     """Optimises the graphs inside control flow nodes, which are shared and so replaced."""
     for node in graph.nodes:
-        if node.op.name in ("Cond", "While"):
+        if node.op.name in ("Cond", "While", "WhileGrad"):
             node.attrs = {key: optimise(value, check=check).main if isinstance(value, Graph) else value
                           for key, value in node.attrs.items()}
     return graph
