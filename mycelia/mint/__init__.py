@@ -1,13 +1,24 @@
-"""MindSpore's ``mint``: the functions of `mycelia.ops` under PyTorch's names and parameters (``dim``, ``keepdim``)."""
+"""MindSpore's ``mint``: the functions of `mycelia.ops` under PyTorch's names and parameters (``dim``,
+``keepdim``)."""
 from __future__ import annotations
 
-import builtins
 from typing import Any
 
 from mycelia.ir.dtypes import int64
 from mycelia.mint import nn
 from mycelia.ops.function import creating, drawing, elementwise, reducing, shaping
-from mycelia.ops.function.creating import arange, empty, empty_like, eye, full, full_like, linspace, ones_like, zeros, zeros_like
+from mycelia.ops.function.creating import (
+    arange,
+    empty,
+    empty_like,
+    eye,
+    full,
+    full_like,
+    linspace,
+    ones_like,
+    zeros,
+    zeros_like,
+)
 from mycelia.ops.function.elementwise import (
     abs,
     acos,
@@ -124,7 +135,7 @@ def ones(size: Any, *, dtype: Any = None) -> Tensor:
     return creating.ones(size, dtype)
 
 
-# -- joining, splitting, moving --------------------------------------------------------------------------------
+# -- joining, splitting, moving ------------------------------------------------------------------------------
 def cat(tensors: Any, dim: int = 0) -> Tensor:
     """The tensors one after the other along an axis."""
     return shaping.cat(tensors, dim)
@@ -203,7 +214,7 @@ def clone(input: Tensor) -> Tensor:
     return input.copy()
 
 
-# -- reducing --------------------------------------------------------------------------------------------------
+# -- reducing ------------------------------------------------------------------------------------------------
 def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum over axes; of integers in int64."""
     return reducing.sum(input, dim, keepdim, dtype=dtype)
@@ -226,12 +237,14 @@ def _extremum(input: Tensor, dim: Any, keepdim: bool, whole: Any, both: Any, oth
 
 
 def max(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
-    """The largest element, or along an axis the largest elements and their indices; of two tensors the larger elements."""
+    """The largest element, or along an axis the largest elements and their indices; of two tensors the larger
+    elements."""
     return _extremum(input, dim, keepdim, reducing.amax, reducing.max, maximum)
 
 
 def min(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
-    """The smallest element, or along an axis the smallest elements and their indices; of two tensors the smaller elements."""
+    """The smallest element, or along an axis the smallest elements and their indices; of two tensors the
+    smaller elements."""
     return _extremum(input, dim, keepdim, reducing.amin, reducing.min, minimum)
 
 
@@ -275,14 +288,18 @@ def std(input: Tensor, dim: Any = None, *, correction: int = 1, keepdim: bool = 
     return reducing.std(input, dim, correction, keepdim)
 
 
-def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def norm(
+    input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Tensor:
     """The p-norm over axes."""
     return reducing.norm(input, p, dim, keepdim, dtype=dtype)
 
 
 def cumsum(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """Running sums along an axis; of integers in int64."""
-    return reducing.cumsum(input if input.dtype.is_float or dtype is not None else cast(input, int64), dim, dtype)
+    return reducing.cumsum(
+        input if input.dtype.is_float or dtype is not None else cast(input, int64), dim, dtype
+    )
 
 
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
@@ -290,13 +307,17 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     return reducing.count_nonzero(input, () if dim is None else dim, dtype=int64)
 
 
-def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Tensor, Tensor]:
+def topk(
+    input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> tuple[Tensor, Tensor]:
     """The k largest elements along an axis and their indices (int64)."""
     values, indices = reducing.topk(input, k, dim, largest)
     return values, cast(indices, int64)
 
 
-def sort(input: Tensor, *, dim: int = -1, descending: bool = False, stable: bool = False) -> tuple[Tensor, Tensor]:
+def sort(
+    input: Tensor, *, dim: int = -1, descending: bool = False, stable: bool = False
+) -> tuple[Tensor, Tensor]:
     """The elements in order along an axis and where they were (int64); equal ones keep their order."""
     values, indices = reducing.sort(input, dim, descending)
     return values, cast(indices, int64)
@@ -309,7 +330,9 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
 
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The lower median, or along an axis the medians and their indices."""
-    return reducing.median(reshape(input, (-1,)), 0)[0] if dim is None else reducing.median(input, dim, keepdim)
+    return (
+        reducing.median(reshape(input, (-1,)), 0)[0] if dim is None else reducing.median(input, dim, keepdim)
+    )
 
 
 def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
@@ -318,7 +341,7 @@ def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     return along(input, dim, dtype=dtype)
 
 
-# -- drawing ---------------------------------------------------------------------------------------------------
+# -- drawing -------------------------------------------------------------------------------------------------
 def _seeded(generator: Any, function: Any, *args: Any, **kwargs: Any) -> Tensor:
     """Draws from a generator given, else from the default one."""
     if generator is None:
@@ -370,10 +393,29 @@ def bernoulli(input: Tensor, *, generator: Any = None) -> Tensor:
     return _seeded(generator, drawing.bernoulli, input, input)
 
 
-def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
+def multinomial(
+    input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None
+) -> Tensor:
     """Indices drawn with the probabilities of the last axis."""
     return _seeded(generator, drawing.multinomial, input, num_samples, replacement)
 
 
-__all__ = [name for name, value in builtins.list(globals().items()) if not name.startswith("_") and callable(value)
-           and getattr(value, "__module__", "").startswith("mycelia.") and name not in ("Tensor", "cast", "drawing_from", "normalise_axis")] + ["nn"]
+__all__ = [
+    "abs", "acos", "acosh", "add", "addcdiv", "addcmul", "addmm", "all", "amax", "amin", "any", "arange",
+    "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "argsort",
+    "asin", "asinh", "atan", "atan2", "atanh", "baddbmm", "bernoulli", "bitwise_and", "bitwise_not",
+    "bitwise_or", "bitwise_xor", "bmm", "broadcast_to", "cat", "ceil", "chunk", "clamp", "clip", "clone",
+    "concat", "cos", "cosh", "count_nonzero", "cumsum", "div", "divide", "dot", "einsum", "empty",
+    "empty_like", "eq", "equal", "erf", "erfc", "exp", "exp2", "expm1", "eye", "flatten", "flip", "floor",
+    "floor_divide", "fmod", "full", "full_like", "gather", "ge", "greater", "greater_equal", "gt",
+    "index_select", "isclose", "isfinite", "isinf", "isnan", "le", "lerp", "less", "less_equal", "linspace",
+    "log", "log10", "log1p", "log2", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor",
+    "logsumexp", "lt", "masked_select", "matmul", "max", "maximum", "mean", "median", "meshgrid", "min",
+    "minimum", "mm", "mul", "multinomial", "mv", "nan_to_num", "narrow", "ne", "neg", "negative", "nn",
+    "nonzero", "norm", "normal", "not_equal", "ones", "ones_like", "outer", "permute", "pow", "prod",
+    "rand", "rand_like", "randint", "randn", "randn_like", "randperm", "reciprocal", "remainder",
+    "repeat_interleave", "reshape", "roll", "round", "rsqrt", "select", "sigmoid", "sign", "sin", "sinh",
+    "softmax", "sort", "split", "sqrt", "square", "squeeze", "stack", "std", "sub", "sum", "swapaxes", "t",
+    "tan", "tanh", "tile", "topk", "transpose", "tril", "triu", "trunc", "unbind", "unsqueeze", "var",
+    "where", "xlogy", "zeros", "zeros_like",
+]

@@ -1,7 +1,7 @@
 """MindSpore's ``ops``: functions, primitive classes, and the operators that both stand for.
 
-The definitions of the operators are in the modules of this package, one file for each family; what is exported here are
-MindSpore's names for them. `mycelia.ir.operator.get` gives an operator's own record.
+The definitions of the operators are in the modules of this package, one file for each family; what is
+exported here are MindSpore's names for them. `mycelia.ir.operator.get` gives an operator's own record.
 """
 from __future__ import annotations
 
@@ -29,52 +29,81 @@ from mycelia.ops import (  # noqa: F401  (importing a family registers its opera
     softmaxes,
     trigonometric,
 )
-from mycelia.ops import primitive as _primitive
+from mycelia.ops import primitives as _primitives  # noqa: F401  (makes the classes)
 from mycelia.ops import tensor_methods as _tensor_methods
-from mycelia.ops.function import activations, creating, drawing, effects, elementwise, images, linear, losses, reducing, shaping
+from mycelia.ops.function import (
+    activations,
+    creating,
+    drawing,
+    effects,
+    elementwise,
+    images,
+    linear,
+    losses,
+    reducing,
+    shaping,
+)
 from mycelia.ops.generator import Generator, default_generator
 from mycelia.ops.mapping import HyperMap, Map, MultitypeFuncGraph, constexpr, partial
+from mycelia.ops.primitive import PRIMITIVES as _PRIMITIVES
 from mycelia.ops.primitive import Primitive
+
+_tensor_methods.install()
 
 _FUNCTIONS = {
     elementwise: """
-        abs absolute acos acosh add addcdiv addcmul addn arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 atanh
-        bitwise_and bitwise_not bitwise_or bitwise_xor cast ceil clamp clip clip_by_value cos cosh div divide eq equal erf erfc exp exp2
-        expm1 floor floor_div floor_divide floor_mod fmod ge greater greater_equal gt hypot inv isclose isfinite isinf isnan le lerp
-        less less_equal log log10 log1p log2 logaddexp logical_and logical_not logical_or logical_xor lt masked_fill maximum minimum
-        mod mul multiply nan_to_num ne neg negative not_equal pow real_div reciprocal remainder rint round rsqrt select sigmoid sign
-        sin sinh sqrt square sub subtract tan tanh tensor_add tensor_div tensor_exp tensor_floordiv tensor_ge tensor_gt tensor_le
-        tensor_lt tensor_mod tensor_mul tensor_pow tensor_sub true_divide trunc where xlogy""",
+        abs absolute acos acosh add addcdiv addcmul addn arccos arccosh arcsin arcsinh arctan arctan2
+        arctanh asin asinh atan atan2 atanh bitwise_and bitwise_not bitwise_or bitwise_xor cast ceil clamp
+        clip clip_by_value cos cosh div divide eq equal erf erfc exp exp2 expm1 floor floor_div floor_divide
+        floor_mod fmod ge greater greater_equal gt hypot inv isclose isfinite isinf isnan le lerp less
+        less_equal log log10 log1p log2 logaddexp logical_and logical_not logical_or logical_xor lt
+        masked_fill maximum minimum mod mul multiply nan_to_num ne neg negative not_equal pow real_div
+        reciprocal remainder rint round rsqrt select sigmoid sign sin sinh sqrt square sub subtract tan tanh
+        tensor_add tensor_div tensor_exp tensor_floordiv tensor_ge tensor_gt tensor_le tensor_lt tensor_mod
+        tensor_mul tensor_pow tensor_sub true_divide trunc where xlogy""",
     reducing: """
-        all amax amin any argmax argmin argsort count_nonzero cumsum logsumexp max mean median min norm prod reduce_max reduce_mean
-        reduce_min reduce_sum sort std sum topk var""",
+        all amax amin any argmax argmin argsort count_nonzero cumsum logsumexp max mean median min norm prod
+        reduce_max reduce_mean reduce_min reduce_sum sort std sum topk var""",
     shaping: """
-        argwhere broadcast_to cat chunk concat dtype expand_dims flatten flip gather gather_elements gather_nd index_select is_tensor
-        meshgrid moveaxis narrow nonzero numel one_hot pad permute rank repeat_elements repeat_interleave reshape roll shape size slice
-        split squeeze stack strided_slice swapaxes t tile transpose tril triu tuple_to_array unbind unsqueeze unstack""",
+        argwhere broadcast_to cat chunk concat dtype expand_dims flatten flip gather gather_elements
+        gather_nd index_select is_tensor meshgrid moveaxis narrow nonzero numel one_hot pad permute rank
+        repeat_elements repeat_interleave reshape roll shape size slice split squeeze stack strided_slice
+        swapaxes t tile transpose tril triu tuple_to_array unbind unsqueeze unstack""",
     creating: """
-        arange empty empty_like eye fill full full_like linspace ones ones_like range scalar_to_tensor zeros zeros_like""",
+        arange empty empty_like eye fill full full_like linspace ones ones_like range scalar_to_tensor zeros
+        zeros_like""",
     drawing: """
-        bernoulli dropout multinomial normal rand rand_like randint randint_like randn randn_like randperm standard_normal uniform
-        uniform_real""",
+        bernoulli dropout multinomial normal rand rand_like randint randint_like randn randn_like randperm
+        standard_normal uniform uniform_real""",
     linear: """
-        addmm baddbmm batch_matmul bias_add bmm cosine_similarity dense dot einsum ger linear matmul mm mv outer""",
+        addmm baddbmm batch_matmul bias_add bmm cosine_similarity dense dot einsum ger linear matmul mm mv
+        outer""",
     activations: """
-        elu gelu glu hardsigmoid hardswish hardtanh leaky_relu log_softmax logsigmoid mish prelu relu relu6 selu silu softmax softmin
-        softplus softsign swish""",
+        elu gelu glu hardsigmoid hardswish hardtanh leaky_relu log_softmax logsigmoid mish prelu relu relu6
+        selu silu softmax softmin softplus softsign swish""",
     losses: """
-        binary_cross_entropy binary_cross_entropy_with_logits clip_by_global_norm clip_by_norm cosine_embedding_loss cross_entropy
-        huber_loss kl_div l1_loss mse_loss nll_loss smooth_l1_loss""",
+        binary_cross_entropy binary_cross_entropy_with_logits clip_by_global_norm clip_by_norm
+        cosine_embedding_loss cross_entropy huber_loss kl_div l1_loss mse_loss nll_loss smooth_l1_loss""",
     images: """
-        adaptive_avg_pool2d adaptive_max_pool2d avg_pool2d batch_norm conv1d conv2d conv2d_transpose group_norm interpolate layer_norm
-        max_pool2d rms_norm""",
+        adaptive_avg_pool2d adaptive_max_pool2d avg_pool2d batch_norm conv1d conv2d conv2d_transpose
+        group_norm interpolate layer_norm max_pool2d rms_norm""",
     effects: "assign assign_add assign_sub depend identity print_ stop_gradient",
 }
 
-__all__ = ["Generator", "HyperMap", "Map", "MultitypeFuncGraph", "Primitive", "constexpr", "default_generator", "partial",
-           *_primitive.PRIMITIVES, *(name for names in _FUNCTIONS.values() for name in names.split())]
+__all__ = [
+    "Generator",
+    "HyperMap",
+    "Map",
+    "MultitypeFuncGraph",
+    "Primitive",
+    "constexpr",
+    "default_generator",
+    "partial",
+    *_PRIMITIVES,
+    *(name for names in _FUNCTIONS.values() for name in names.split()),
+]
 
-globals().update(_primitive.PRIMITIVES)
+globals().update(_PRIMITIVES)
 for _module, _names in _FUNCTIONS.items():
     for _name in _names.split():
         globals()[_name] = getattr(_module, _name)
@@ -84,4 +113,7 @@ del _module, _names, _name
 def __getattr__(name: str) -> Any:
     import difflib
     near = difflib.get_close_matches(name, __all__, 3)
-    raise AttributeError(f"module 'mycelia.ops' has no attribute {name!r}" + (f"; did you mean {', '.join(near)}?" if near else ""))
+    raise AttributeError(
+        f"module 'mycelia.ops' has no attribute {name!r}"
+        + (f"; did you mean {', '.join(near)}?" if near else "")
+    )

@@ -1,4 +1,5 @@
-"""Activations that are operators of their own; the others are composites of them (see `mycelia.ops.function`)."""
+"""Activations that are operators of their own; the others are composites of them (see
+`mycelia.ops.function`)."""
 from __future__ import annotations
 
 import numpy as np

@@ -212,7 +212,8 @@ class Minimum:
 
 
 def _share(g: Any, first: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    """Cotangents of x and y: all of g to x where ``first`` holds, half to each where x equals y, else all to y."""
+    """Cotangents of x and y: all of g to x where ``first`` holds, half to each where x equals y, else all to
+    y."""
     from mycelia.ops.comparison import Equal
     from mycelia.ops.selection import Select
     zero, half, tie = like(0, g), g * 0.5, Equal(x, y)

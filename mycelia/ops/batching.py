@@ -49,7 +49,8 @@ def unfold(x: Tensor, size: Any) -> Tensor:
 
 
 def folded(apply: Callable[..., Any]) -> Callable[..., Any]:
-    """The batch rule of an operator that treats the leading axis of every input and output as independent items."""
+    """The batch rule of an operator that treats the leading axis of every input and output as independent
+    items."""
     def batch(axes: Axes, *inputs: Tensor, **attrs: Any) -> tuple[Tensor, int]:
         size = batch_size(axes, inputs)
         merged = [fold(x) for x in all_at_front(axes, inputs)]

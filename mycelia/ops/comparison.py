@@ -1,4 +1,5 @@
-"""Comparisons, element by element: inputs of one dtype, booleans out. Comparing with NaN is false, except NotEqual."""
+"""Comparisons, element by element: inputs of one dtype, booleans out. Comparing with NaN is false, except
+NotEqual."""
 from __future__ import annotations
 
 import numpy as np

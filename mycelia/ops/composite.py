@@ -1,7 +1,7 @@
 """Composites: functions written over operators, which the engine may run as one compiled plan.
 
-Inside a trace a composite is inlined, so that gradients, batching and fusion see its operators. Outside, the eager engine's
-runner gets the whole function.
+Inside a trace a composite is inlined, so that gradients, batching and fusion see its operators. Outside, the
+eager engine's runner gets the whole function.
 """
 from __future__ import annotations
 

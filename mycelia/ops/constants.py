@@ -1,4 +1,5 @@
-"""Tensors of fixed elements made from Python numbers: a Constant node inside a trace, an ordinary tensor outside."""
+"""Tensors of fixed elements made from Python numbers: a Constant node inside a trace, an ordinary tensor
+outside."""
 from __future__ import annotations
 
 import math

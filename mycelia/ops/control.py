@@ -35,7 +35,12 @@ class Assign:
     def infer(target: TensorType, value: TensorType) -> TensorType:
         require_dtypes("Assign", (target, value), ALL)
         if target.shape != value.shape:
-            raise wrong_shape("Assign", (target, value), "the value must have the target's shape", "Broadcast or reshape it first")
+            raise wrong_shape(
+                "Assign",
+                (target, value),
+                "the value must have the target's shape",
+                "Broadcast or reshape it first",
+            )
         return target
 
     def vjp(g, target, value, y): return None, g
@@ -55,7 +60,10 @@ class Print:
 
     def infer(*xs: TensorType, format: str) -> tuple:
         if format.replace("{{", "").replace("}}", "").count("{}") != len(xs):
-            raise ValueError(f"Print: format must have one {{}} for each of the {len(xs)} inputs. Received: format={format!r}")
+            raise ValueError(
+                f"Print: format must have one {{}} for each of the {len(xs)} inputs. Received: "
+                f"format={format!r}"
+            )
         return ()
 
     vjp = no_gradient
@@ -69,9 +77,12 @@ class Print:
 
 @operator("PyCall", num_outputs=-1, effects=Effects(io=True))
 class PyCall:
-    """Calls ``function`` with NumPy arrays when the graph runs; it returns arrays of the declared ``types``."""
+    """Calls ``function`` with NumPy arrays when the graph runs; it returns arrays of the declared
+    ``types``."""
 
-    def infer(*xs: TensorType, function: Callable[..., Any], types: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+    def infer(
+        *xs: TensorType, function: Callable[..., Any], types: tuple[TensorType, ...]
+    ) -> tuple[TensorType, ...]:
         if not callable(function):
             raise TypeError(f"PyCall: function must be callable. Received: {function!r}")
         return tuple(types)
@@ -83,12 +94,16 @@ class PyCall:
         found = tuple((a.dtype, a.shape) for a in arrays)
         declared = tuple((t.dtype.numpy, t.shape) for t in types)
         if found != declared:
-            raise TypeError(f"PyCall: {getattr(function, '__name__', function)} must return arrays of the declared types "
-                            f"({', '.join(map(str, types))}). Received: {found}")
+            raise TypeError(
+                f"PyCall: {getattr(function, '__name__', function)} must return arrays of the declared types "
+                f"({', '.join(map(str, types))}). Received: {found}"
+            )
         return arrays
 
     def samples():
-        yield Sample((values((2, 3)),), {"function": np.cumsum, "types": (tensor(dtypes.float32, 6),)}, gradient=False)
+        yield Sample(
+            (values((2, 3)),), {"function": np.cumsum, "types": (tensor(dtypes.float32, 6),)}, gradient=False
+        )
 
     errors = [ErrorCase((), TypeError, "must be callable", {"function": 3, "types": ()})]
 
@@ -108,7 +123,12 @@ def _types(values: Sequence[Value]) -> tuple[TensorType, ...]:
 
 def _require_predicate(name: str, types: tuple[TensorType, ...], predicate: TensorType) -> None:
     if predicate.dtype is not dtypes.bool_ or predicate.size != 1:
-        raise wrong_dtype(name, types, f"the condition must be one bool, not {predicate}", "Compare, or reduce with all() or any()")
+        raise wrong_dtype(
+            name,
+            types,
+            f"the condition must be one bool, not {predicate}",
+            "Compare, or reduce with all() or any()",
+        )
 
 
 def _require_operands(name: str, graph: Graph, role: str, operands: Sequence[TensorType]) -> None:
@@ -131,14 +151,21 @@ def _branches() -> tuple[Graph, Graph]:
 class Cond:
     """``then(*operands)`` if the predicate holds, else ``orelse(*operands)``: graphs with equal types."""
 
-    def infer(predicate: TensorType, *operands: TensorType, then: Graph, orelse: Graph) -> tuple[TensorType, ...]:
+    def infer(
+        predicate: TensorType, *operands: TensorType, then: Graph, orelse: Graph
+    ) -> tuple[TensorType, ...]:
         _require_predicate("Cond", (predicate, *operands), predicate)
         _require_operands("Cond", then, "then", operands)
         _require_operands("Cond", orelse, "orelse", operands)
         first, second = _types(then.outputs), _types(orelse.outputs)
         if first != second:
-            raise wrong_shape("Cond", (predicate, *operands), f"both branches must give equal types, not "
-                              f"({', '.join(map(str, first))}) and ({', '.join(map(str, second))})", "Convert or reshape in a branch")
+            raise wrong_shape(
+                "Cond",
+                (predicate, *operands),
+                f"both branches must give equal types, not "
+                f"({', '.join(map(str, first))}) and ({', '.join(map(str, second))})",
+                "Convert or reshape in a branch",
+            )
         return first
 
     def reference(predicate, *operands, then, orelse):
@@ -147,7 +174,11 @@ class Cond:
     def samples():
         then, orelse = _branches()
         for predicate in (True, False):
-            yield Sample((np.array(predicate), values((3,), dtypes.float64)), {"then": then, "orelse": orelse}, gradient=False)
+            yield Sample(
+                (np.array(predicate), values((3,), dtypes.float64)),
+                {"then": then, "orelse": orelse},
+                gradient=False,
+            )
 
     errors = [ErrorCase((tensor(dtypes.int32), tensor(dtypes.float64, 3)), TypeError, "must be one bool",
                         dict(zip(("then", "orelse"), _branches())))]
@@ -155,18 +186,25 @@ class Cond:
 
 @operator("While", num_outputs=-1, subgraphs=("cond", "body"))
 class While:
-    """Repeats ``state = body(*state, *constants)`` while ``cond(*state, *constants)`` holds; gives the last state."""
+    """Repeats ``state = body(*state, *constants)`` while ``cond(*state, *constants)`` holds; gives the last
+    state."""
 
     def infer(*inputs: TensorType, cond: Graph, body: Graph, n_state: int) -> tuple[TensorType, ...]:
         _require_operands("While", cond, "cond", inputs)
         _require_operands("While", body, "body", inputs)
         if len(cond.outputs) != 1:
-            raise wrong_shape("While", inputs, f"cond must give one value, not {len(cond.outputs)}", "Return one bool")
+            raise wrong_shape(
+                "While", inputs, f"cond must give one value, not {len(cond.outputs)}", "Return one bool"
+            )
         _require_predicate("While", inputs, cond.outputs[0].type)
         state = tuple(inputs[:n_state])
         if _types(body.outputs) != state:
-            raise wrong_shape("While", inputs, "the body must give the state's types, not "
-                              f"({', '.join(map(str, _types(body.outputs)))})", "Keep dtype and shape from one iteration to the next")
+            raise wrong_shape(
+                "While",
+                inputs,
+                f"the body must give the state's types, not ({', '.join(map(str, _types(body.outputs)))})",
+                "Keep dtype and shape from one iteration to the next",
+            )
         return state
 
     def reference(*inputs, cond, body, n_state):
@@ -185,7 +223,11 @@ class While:
         cond.outputs = [cond.add("Less", total, cond.inputs[1]).output]
         body.outputs = [body.add("Add", body.inputs[0], body.inputs[0]).output]
         for limit in (100.0, 0.0):
-            yield Sample((np.array([1.0, 2.0]), np.array(limit)), {"cond": cond, "body": body, "n_state": 1}, gradient=False)
+            yield Sample(
+                (np.array([1.0, 2.0]), np.array(limit)),
+                {"cond": cond, "body": body, "n_state": 1},
+                gradient=False,
+            )
 
     errors = [ErrorCase((tensor(dtypes.float32, 3),), ValueError, "operands must have the types",
                         {"cond": _branches()[0], "body": _branches()[1], "n_state": 1})]

@@ -17,18 +17,26 @@ class Full:
 
     def infer(*, shape: tuple[Dim, ...], value: float, dtype: DType) -> TensorType:
         if any(isinstance(d, int) and d < 0 for d in shape):
-            raise ValueError(f"Full: the extents of shape must not be negative. Received: shape={shape}. Give counts")
+            raise ValueError(
+                f"Full: the extents of shape must not be negative. Received: shape={shape}. Give counts"
+            )
         return TensorType(dtype, tuple(shape))
 
     vjp = no_gradient
-    def reference(*, shape, value, dtype): return np.full(shape, np.array(value).astype(dtype.numpy), dtype.numpy)
+
+    def reference(*, shape, value, dtype):
+        return np.full(shape, np.array(value).astype(dtype.numpy), dtype.numpy)
 
     def samples():
         for dtype in ALL:
             for shape in ((), (0,), (3, 5)):
                 yield Sample((), {"shape": shape, "value": 2, "dtype": dtype}, gradient=False)
 
-    errors = [ErrorCase((), ValueError, "must not be negative", {"shape": (-1,), "value": 0, "dtype": dtypes.float32})]
+    errors = [
+        ErrorCase(
+            (), ValueError, "must not be negative", {"shape": (-1,), "value": 0, "dtype": dtypes.float32}
+        )
+    ]
 
 
 @operator("Iota")

@@ -49,7 +49,10 @@ class Generator:
     def manual_seed(self, seed: int) -> Generator:
         """Goes to the start of the sequence of another seed."""
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
-            raise TypeError(f"Generator.manual_seed: seed must be an int. Received: seed={seed!r} (of type {type(seed).__name__})")
+            raise TypeError(
+                f"Generator.manual_seed: seed must be an int. Received: seed={seed!r} (of type "
+                f"{type(seed).__name__})"
+            )
         return self._move((int(seed), 0))
 
     def get_state(self) -> Tensor:

@@ -17,12 +17,16 @@ from mycelia.ops.samples import ErrorCase, Sample, strided, tensor, values
 
 def _require_indices(name: str, types: tuple[TensorType, ...], indices: TensorType) -> None:
     if not indices.dtype.is_integer:
-        raise wrong_dtype(name, types, "the indices must be integers", "Convert them with astype(mindspore.int32)")
+        raise wrong_dtype(
+            name, types, "the indices must be integers", "Convert them with astype(mindspore.int32)"
+        )
 
 
 def _checked(name: str, indices: np.ndarray, extent: int) -> np.ndarray:
     if indices.size and (indices.max() >= extent or indices.min() < -extent):
-        raise IndexError(f"{name}: indices must be in [{-extent}, {extent}). Received: {indices.min()} to {indices.max()}")
+        raise IndexError(
+            f"{name}: indices must be in [{-extent}, {extent}). Received: {indices.min()} to {indices.max()}"
+        )
     return np.where(indices < 0, indices + extent, indices).astype(np.int64)
 
 
@@ -32,8 +36,12 @@ def _gather_samples() -> Iterator[Sample]:
         yield Sample((values((3, 4)), rows.astype(index.numpy)), {"axis": 0})
     for dtype in ALL:
         yield Sample((values((3, 4), dtype), np.array([3, 0, 0, -1], np.int32)), {"axis": 1})
-    for shape, indices, axis in (((5,), np.array(3), 0), ((3, 4, 5), rows, 1), ((3, 4), np.zeros((0,), np.int32), 0),
-                                 ((3, 0), np.array([1, 2]), 0)):
+    for shape, indices, axis in (
+        ((5,), np.array(3), 0),
+        ((3, 4, 5), rows, 1),
+        ((3, 4), np.zeros((0,), np.int32), 0),
+        ((3, 0), np.array([1, 2]), 0),
+    ):
         yield Sample((values(shape), indices), {"axis": axis})
     yield Sample((strided(values((4, 6))), strided(np.array([3, 1, 2]))), {"axis": 0})
 
@@ -48,7 +56,12 @@ class Gather:
     def infer(x: TensorType, indices: TensorType, *, axis: int) -> TensorType:
         _require_indices("Gather", (x, indices), indices)
         if not 0 <= axis < x.ndim:
-            raise wrong_shape("Gather", (x, indices), f"axis must be within {x.ndim} dimensions, not {axis}", "Normalise it first")
+            raise wrong_shape(
+                "Gather",
+                (x, indices),
+                f"axis must be within {x.ndim} dimensions, not {axis}",
+                "Normalise it first",
+            )
         return TensorType(x.dtype, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1:]))
 
     def vjp(g, x, indices, y, *, axis): return GatherGrad(indices, g, axis=axis, shape=x.shape), None
@@ -69,10 +82,23 @@ class Gather:
         from mycelia.ops.movement import Transpose
         return Transpose(picked, perm=(0, *before, *range(1, 1 + count), *after)), 0
 
-    def reference(x, indices, *, axis): return np.take(x, _checked("Gather", indices, x.shape[axis]), axis=axis)
+    def reference(x, indices, *, axis):
+        return np.take(x, _checked("Gather", indices, x.shape[axis]), axis=axis)
     samples = _gather_samples
-    errors = [ErrorCase((tensor(dtypes.float32, 3), tensor(dtypes.float32, 2)), TypeError, "indices must be integers", {"axis": 0}),
-              ErrorCase((tensor(dtypes.float32, 3), tensor(dtypes.int32, 2)), ValueError, "axis must be within", {"axis": 1})]
+    errors = [
+        ErrorCase(
+            (tensor(dtypes.float32, 3), tensor(dtypes.float32, 2)),
+            TypeError,
+            "indices must be integers",
+            {"axis": 0},
+        ),
+        ErrorCase(
+            (tensor(dtypes.float32, 3), tensor(dtypes.int32, 2)),
+            ValueError,
+            "axis must be within",
+            {"axis": 1},
+        ),
+    ]
 
 
 def _flat(x, axis: int):
@@ -104,21 +130,34 @@ def _gather_grad(indices: np.ndarray, dy: np.ndarray, *, axis: int, shape: tuple
 
 def _gather_grad_samples() -> Iterator[Sample]:
     for dtype in (*dtypes.FLOATS, dtypes.int32):
-        yield Sample((np.array([[2, 0], [2, 2]], np.int32), values((2, 2, 4), dtype)), {"axis": 0, "shape": (3, 4)}, tolerance=2.0)
-    for indices, shape, axis, whole in ((np.array(3), (), 0, (5,)), (np.array([1, 1, -1]), (3, 3, 5), 1, (3, 4, 5)),
-                                        (np.zeros((0,), np.int64), (0, 4), 0, (3, 4))):
+        yield Sample(
+            (np.array([[2, 0], [2, 2]], np.int32), values((2, 2, 4), dtype)),
+            {"axis": 0, "shape": (3, 4)},
+            tolerance=2.0,
+        )
+    for indices, shape, axis, whole in (
+        (np.array(3), (), 0, (5,)),
+        (np.array([1, 1, -1]), (3, 3, 5), 1, (3, 4, 5)),
+        (np.zeros((0,), np.int64), (0, 4), 0, (3, 4)),
+    ):
         yield Sample((indices, values(shape)), {"axis": axis, "shape": whole}, tolerance=2.0)
 
 
 @operator("GatherGrad")
 class GatherGrad:
-    """Zeros of ``shape`` to which slices of ``dy`` are added at ``indices`` along an axis: the adjoint of `Gather`."""
+    """Zeros of ``shape`` to which slices of ``dy`` are added at ``indices`` along an axis: the adjoint of
+    `Gather`."""
 
     def infer(indices: TensorType, dy: TensorType, *, axis: int, shape: tuple[Dim, ...]) -> TensorType:
         _require_indices("GatherGrad", (indices, dy), indices)
         expected = (*shape[:axis], *indices.shape, *shape[axis + 1:])
         if dy.shape != expected:
-            raise wrong_shape("GatherGrad", (indices, dy), f"dy must have the shape that Gather gives, {expected}", "Reshape it")
+            raise wrong_shape(
+                "GatherGrad",
+                (indices, dy),
+                f"dy must have the shape that Gather gives, {expected}",
+                "Reshape it",
+            )
         return TensorType(dy.dtype, tuple(shape))
 
     def vjp(g, indices, dy, y, *, axis, shape): return None, Gather(g, indices, axis=axis)
@@ -133,19 +172,28 @@ class GatherGrad:
         spots, before = tuple(range(1 + axis, 1 + axis + count)), tuple(range(1, 1 + axis))
         after = tuple(range(1 + axis + count, dy.ndim))
         moved = Transpose(dy, perm=(0, *spots, *before, *after))
-        flat = GatherGrad(_offset(indices, size, shape[axis]), moved, axis=0, shape=(size * shape[axis], *rest))
+        flat = GatherGrad(
+            _offset(indices, size, shape[axis]), moved, axis=0, shape=(size * shape[axis], *rest)
+        )
         apart = reshape(flat, size, shape[axis], *rest)
         return Transpose(apart, perm=(0, *(2 + i for i in range(axis)), 1, *range(2 + axis, apart.ndim))), 0
 
     reference = widened(_gather_grad)
     samples = _gather_grad_samples
-    errors = [ErrorCase((tensor(dtypes.int32, 2), tensor(dtypes.float32, 3, 4)), ValueError, r"Gather gives, \(2, 4\)",
-                        {"axis": 0, "shape": (5, 4)})]
+    errors = [
+        ErrorCase(
+            (tensor(dtypes.int32, 2), tensor(dtypes.float32, 3, 4)),
+            ValueError,
+            r"Gather gives, \(2, 4\)",
+            {"axis": 0, "shape": (5, 4)},
+        )
+    ]
 
 
 @operator("ScatterUpdate")
 class ScatterUpdate:
-    """``base`` with the slices at ``indices`` along an axis replaced by those of ``value``; the last one wins where indices repeat.
+    """``base`` with the slices at ``indices`` along an axis replaced by those of ``value``; the last one wins
+    where indices repeat.
 
     ``value`` has the shape that `Gather` would give. An index out of range is an error.
     """
@@ -156,7 +204,12 @@ class ScatterUpdate:
         require_dtypes("ScatterUpdate", (base, value), ALL)
         expected = (*base.shape[:axis], *indices.shape, *base.shape[axis + 1:])
         if value.shape != expected:
-            raise wrong_shape("ScatterUpdate", types, f"the value must have the shape that Gather gives, {expected}", "Broadcast it")
+            raise wrong_shape(
+                "ScatterUpdate",
+                types,
+                f"the value must have the shape that Gather gives, {expected}",
+                "Broadcast it",
+            )
         return base
 
     def vjp(g, base, indices, value, y, *, axis):
@@ -167,7 +220,10 @@ class ScatterUpdate:
     def batch(axes, base, indices, value, *, axis):
         size = batch_size(axes, (base, indices, value))
         if axes[1] is None:
-            base, value = (repeated(x, size) if at is None else at_front(x, at) for x, at in ((base, axes[0]), (value, axes[2])))
+            base, value = (
+                repeated(x, size) if at is None else at_front(x, at)
+                for x, at in ((base, axes[0]), (value, axes[2]))
+            )
             return ScatterUpdate(base, indices, value, axis=axis + 1), 0
         from mycelia.ops.movement import Transpose
         base, indices, value = all_at_front(axes, (base, indices, value))
@@ -187,23 +243,35 @@ class ScatterUpdate:
 
     def samples():
         for dtype in ALL:
-            yield Sample((values((4, 3), dtype, key="b"), np.array([2, 0], np.int32), values((2, 3), dtype, key="v")), {"axis": 0})
+            yield Sample(
+                (values((4, 3), dtype, key="b"), np.array([2, 0], np.int32), values((2, 3), dtype, key="v")),
+                {"axis": 0},
+            )
         for shape, indices, axis in (((5,), np.array(3), 0), ((3, 4, 5), np.array([[3, 0], [-2, 1]]), 1)):
             picked = (*shape[:axis], *indices.shape, *shape[axis + 1:])
             yield Sample((values(shape, key="b"), indices, values(picked, key="v")), {"axis": axis})
 
-    errors = [ErrorCase((tensor(dtypes.float32, 3), tensor(dtypes.int32, 2), tensor(dtypes.float32, 3)), ValueError,
-                        r"Gather gives, \(2,\)", {"axis": 0})]
+    errors = [
+        ErrorCase(
+            (tensor(dtypes.float32, 3), tensor(dtypes.int32, 2), tensor(dtypes.float32, 3)),
+            ValueError,
+            r"Gather gives, \(2,\)",
+            {"axis": 0},
+        )
+    ]
 
 
 @operator("OneHot")
 class OneHot:
-    """``on`` at each index along a new last axis of extent ``depth``, ``off`` elsewhere; all ``off`` for an index out of range."""
+    """``on`` at each index along a new last axis of extent ``depth``, ``off`` elsewhere; all ``off`` for an
+    index out of range."""
 
     def infer(indices: TensorType, *, depth: int, on: float, off: float, dtype: DType) -> TensorType:
         _require_indices("OneHot", (indices,), indices)
         if isinstance(depth, int) and depth < 0:
-            raise ValueError(f"OneHot: depth must not be negative. Received: depth={depth}. Give the number of classes")
+            raise ValueError(
+                f"OneHot: depth must not be negative. Received: depth={depth}. Give the number of classes"
+            )
         return TensorType(dtype, (*indices.shape, depth))
 
     vjp = no_gradient
@@ -215,10 +283,16 @@ class OneHot:
 
     def samples():
         for dtype in ALL:
-            yield Sample((np.array([1, 0, 3, -1, 7]),), {"depth": 4, "on": 1, "off": 0, "dtype": dtype}, gradient=False)
+            yield Sample(
+                (np.array([1, 0, 3, -1, 7]),), {"depth": 4, "on": 1, "off": 0, "dtype": dtype}, gradient=False
+            )
         for index in (dtypes.int32, dtypes.uint8):
             for shape in ((), (0,), (2, 3)):
-                yield Sample((values(shape, index, 0, 4),), {"depth": 5, "on": 2.0, "off": -1.0, "dtype": dtypes.float32}, gradient=False)
+                yield Sample(
+                    (values(shape, index, 0, 4),),
+                    {"depth": 5, "on": 2.0, "off": -1.0, "dtype": dtypes.float32},
+                    gradient=False,
+                )
 
     errors = [ErrorCase((tensor(dtypes.float32, 2),), TypeError, "indices must be integers",
                         {"depth": 2, "on": 1, "off": 0, "dtype": dtypes.float32}),
@@ -240,8 +314,12 @@ class GatherD:
         _require_indices("GatherD", (x, indices), indices)
         if x.ndim != indices.ndim or not 0 <= axis < x.ndim or \
                 any(a != b for i, (a, b) in enumerate(zip(x.shape, indices.shape)) if i != axis):
-            raise wrong_shape("GatherD", (x, indices), f"x and indices must have equal shapes but for axis {axis}",
-                              "Slice or broadcast one of them")
+            raise wrong_shape(
+                "GatherD",
+                (x, indices),
+                f"x and indices must have equal shapes but for axis {axis}",
+                "Slice or broadcast one of them",
+            )
         return TensorType(x.dtype, indices.shape)
 
     def vjp(g, x, indices, y, *, axis): return GatherDGrad(indices, g, axis=axis, shape=x.shape), None
@@ -253,7 +331,14 @@ class GatherD:
             yield Sample((values((3, 4), dtype), np.array([[3, 0], [1, 1], [-1, 2]])), {"axis": 1})
         yield Sample((values((3, 4)), np.array([[0, 1, 2, 0]], np.int32)[:, :4]), {"axis": 0})
 
-    errors = [ErrorCase((tensor(dtypes.float32, 2, 3), tensor(dtypes.int32, 3, 3)), ValueError, "equal shapes but", {"axis": 1})]
+    errors = [
+        ErrorCase(
+            (tensor(dtypes.float32, 2, 3), tensor(dtypes.int32, 3, 3)),
+            ValueError,
+            "equal shapes but",
+            {"axis": 1},
+        )
+    ]
 
 
 @operator("GatherDGrad")
@@ -262,7 +347,9 @@ class GatherDGrad:
 
     def infer(indices: TensorType, dy: TensorType, *, axis: int, shape: tuple[Dim, ...]) -> TensorType:
         if indices.shape != dy.shape:
-            raise wrong_shape("GatherDGrad", (indices, dy), "indices and dy must have one shape", "Broadcast dy")
+            raise wrong_shape(
+                "GatherDGrad", (indices, dy), "indices and dy must have one shape", "Broadcast dy"
+            )
         return TensorType(dy.dtype, tuple(shape))
 
     def vjp(g, indices, dy, y, *, axis, shape): return None, GatherD(g, indices, axis=axis)
@@ -280,14 +367,26 @@ class GatherDGrad:
 
     def samples():
         for dtype in dtypes.FLOATS:
-            yield Sample((np.array([[3, 0], [1, 1], [-1, 2]]), values((3, 2), dtype)), {"axis": 1, "shape": (3, 4)}, tolerance=2.0)
+            yield Sample(
+                (np.array([[3, 0], [1, 1], [-1, 2]]), values((3, 2), dtype)),
+                {"axis": 1, "shape": (3, 4)},
+                tolerance=2.0,
+            )
 
-    errors = [ErrorCase((tensor(dtypes.int32, 2), tensor(dtypes.float32, 3)), ValueError, "one shape", {"axis": 0, "shape": (3,)})]
+    errors = [
+        ErrorCase(
+            (tensor(dtypes.int32, 2), tensor(dtypes.float32, 3)),
+            ValueError,
+            "one shape",
+            {"axis": 0, "shape": (3,)},
+        )
+    ]
 
 
 @operator("NonZero")
 class NonZero:
-    """The indices of the elements that are not zero, one row each, in row-major order: how many is known when it ran."""
+    """The indices of the elements that are not zero, one row each, in row-major order: how many is known when
+    it ran."""
 
     def infer(x: TensorType) -> TensorType:
         most = x.size
@@ -305,7 +404,8 @@ class NonZero:
 
 @operator("TopK", num_outputs=2)
 class TopK:
-    """The k largest elements along the last axis and their indices (int32), largest first; equal ones by index."""
+    """The k largest elements along the last axis and their indices (int32), largest first; equal ones by
+    index."""
 
     def infer(x: TensorType, *, k: int) -> tuple[TensorType, TensorType]:
         if x.ndim == 0 or isinstance(x.shape[-1], int) and not 0 <= k <= x.shape[-1]:
@@ -335,11 +435,16 @@ class Sort:
 
     def infer(x: TensorType, *, axis: int, descending: bool) -> tuple[TensorType, TensorType]:
         if not 0 <= axis < x.ndim:
-            raise wrong_shape("Sort", (x,), f"axis must be within {x.ndim} dimensions, not {axis}", "Normalise it first")
+            raise wrong_shape(
+                "Sort", (x,), f"axis must be within {x.ndim} dimensions, not {axis}", "Normalise it first"
+            )
         return x, x.with_dtype(dtypes.int32)
 
-    def vjp(g, x, y, indices, *, axis, descending): return GatherDGrad(indices, g[0], axis=axis, shape=x.shape)
-    def batch(axes, x, *, axis, descending): return Sort(at_front(x, axes[0]), axis=axis + 1, descending=descending), (0, 0)
+    def vjp(g, x, y, indices, *, axis, descending):
+        return GatherDGrad(indices, g[0], axis=axis, shape=x.shape)
+
+    def batch(axes, x, *, axis, descending):
+        return Sort(at_front(x, axes[0]), axis=axis + 1, descending=descending), (0, 0)
 
     def reference(x, *, axis, descending):
         if descending:
@@ -354,6 +459,10 @@ class Sort:
                 for descending in (False, True):
                     yield Sample((values(shape, dtype, -9, 9),), {"axis": axis, "descending": descending})
 
-    errors = [ErrorCase((tensor(dtypes.float32, 2),), ValueError, "axis must be within", {"axis": 1, "descending": False})]
+    errors = [
+        ErrorCase(
+            (tensor(dtypes.float32, 2),), ValueError, "axis must be within", {"axis": 1, "descending": False}
+        )
+    ]
 
 

@@ -1,6 +1,7 @@
 """Shape and dtype rules that many operators share, and the errors they raise.
 
-A rule object in an operator's class learns the operator's name from the class, so that its errors can name it.
+A rule object in an operator's class learns the operator's name from the class, so that its errors can name
+it.
 """
 from __future__ import annotations
 
@@ -51,9 +52,13 @@ def require_dtypes(operator: str, types: Sequence[TensorType], allowed: Sequence
     first = types[0].dtype
     for t in types:
         if t.dtype is not first:
-            raise wrong_dtype(operator, types, "the inputs must have one dtype", "Convert one of them with astype")
+            raise wrong_dtype(
+                operator, types, "the inputs must have one dtype", "Convert one of them with astype"
+            )
     if first not in allowed:
-        raise wrong_dtype(operator, types, f"the dtype must be {names(allowed)}", "Convert with astype, e.g. to float32")
+        raise wrong_dtype(
+            operator, types, f"the dtype must be {names(allowed)}", "Convert with astype, e.g. to float32"
+        )
     return first
 
 
@@ -83,9 +88,13 @@ def broadcast_shapes(operator: str, types: Sequence[TensorType]) -> tuple[Dim, .
             if a == b or b == 1:
                 continue
             if a != 1:
-                raise wrong_shape(operator, types, "the shapes must broadcast: counted from the last, two extents must "
-                                  f"be equal or one of them 1, but axis {i - len(shorter)} has {a} and {b}",
-                                  "Reshape or transpose one of them")
+                raise wrong_shape(
+                    operator,
+                    types,
+                    "the shapes must broadcast: counted from the last, two extents must "
+                    f"be equal or one of them 1, but axis {i - len(shorter)} has {a} and {b}",
+                    "Reshape or transpose one of them",
+                )
             merged[lead + i] = b
         shape = tuple(merged)
     return shape
@@ -99,7 +108,9 @@ def normalise_axis(operator: str, axis: Any, ndim: int, what: str = "axis") -> i
         ValueError: out of range.
     """
     if isinstance(axis, bool) or not hasattr(axis, "__index__"):
-        raise TypeError(f"{operator}: {what} must be an int. Received: {what}={axis!r} (of type {type(axis).__name__})")
+        raise TypeError(
+            f"{operator}: {what} must be an int. Received: {what}={axis!r} (of type {type(axis).__name__})"
+        )
     index = axis.__index__()
     if not -ndim <= index < ndim:
         raise ValueError(f"{operator}: {what} must be in [{-ndim}, {ndim}) for a {ndim}-D input. Received: "
@@ -135,8 +146,10 @@ class Elementwise:
 
     def __call__(self, *types: TensorType, **attrs: Any) -> TensorType:
         if len(types) != self.arity or attrs:
-            raise TypeError(f"{self.operator}: takes {self.arity} tensors and no attributes. Received: {_listed(types)} "
-                            f"{attrs or ''}")
+            raise TypeError(
+                f"{self.operator}: takes {self.arity} tensors and no attributes. Received: {_listed(types)} "
+                f"{attrs or ''}"
+            )
         first = types[0]
         dtype = first.dtype
         if dtype not in self.takes or any(t.dtype is not dtype for t in types):
@@ -153,7 +166,7 @@ def same_type(takes: Sequence[DType] = NUMBERS) -> Elementwise:
 
 def no_gradient(*_: Any, **__: Any) -> None:
     """The rule of operators whose derivative is zero wherever it exists."""
-    return None
+    return
 
 
 Infer = Callable[..., Any]

@@ -1,4 +1,5 @@
-"""Functions over functions: mapping over lists of tensors, and choosing a function by the kinds of its arguments."""
+"""Functions over functions: mapping over lists of tensors, and choosing a function by the kinds of its
+arguments."""
 from __future__ import annotations
 
 import functools
@@ -35,8 +36,10 @@ class HyperMap:
     def _mapped(self, function: Callable[..., Any], lists: tuple, nested: bool) -> Any:
         first = lists[0]
         if any(not isinstance(x, (list, tuple)) or len(x) != len(first) for x in lists):
-            raise ValueError(f"{type(self).__name__}: the arguments must be lists of equal length. Received: lengths "
-                             f"{[len(x) if isinstance(x, (list, tuple)) else None for x in lists]}")
+            raise ValueError(
+                f"{type(self).__name__}: the arguments must be lists of equal length. Received: lengths "
+                f"{[len(x) if isinstance(x, (list, tuple)) else None for x in lists]}"
+            )
         rows = list(zip(*lists))
         results = []
         for row in reversed(rows) if self.reverse else rows:
@@ -54,10 +57,16 @@ class Map(HyperMap):
 
 
 _KINDS: dict[str, Callable[[Any], bool]] = {
-    "Tensor": lambda x: isinstance(x, Tensor), "Number": lambda x: isinstance(x, (int, float)) and not isinstance(x, bool),
-    "Bool": lambda x: isinstance(x, bool), "String": lambda x: isinstance(x, str), "Tuple": lambda x: isinstance(x, tuple),
-    "List": lambda x: isinstance(x, list), "Function": callable, "None": lambda x: x is None,
-    "mstype.tensor": lambda x: isinstance(x, Tensor), "Bfloat16": lambda x: False,
+    "Tensor": lambda x: isinstance(x, Tensor),
+    "Number": lambda x: isinstance(x, (int, float)) and not isinstance(x, bool),
+    "Bool": lambda x: isinstance(x, bool),
+    "String": lambda x: isinstance(x, str),
+    "Tuple": lambda x: isinstance(x, tuple),
+    "List": lambda x: isinstance(x, list),
+    "Function": callable,
+    "None": lambda x: x is None,
+    "mstype.tensor": lambda x: isinstance(x, Tensor),
+    "Bfloat16": lambda x: False,
 }
 
 
@@ -81,7 +90,8 @@ class MultitypeFuncGraph:
         self.entries: list[tuple[tuple[Any, ...], Callable[..., Any]]] = []
 
     def register(self, *kinds: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Decorates a function for arguments of these kinds: names such as ``"Tensor"`` and ``"Number"``, or element types."""
+        """Decorates a function for arguments of these kinds: names such as ``"Tensor"`` and ``"Number"``, or
+        element types."""
         def add(function: Callable[..., Any]) -> Callable[..., Any]:
             self.entries.append((kinds, function))
             return function
@@ -106,9 +116,15 @@ def _fits(kind: Any, x: Any) -> bool:
 partial = functools.partial
 
 
-def constexpr(fn: Callable[..., Any] | None = None, get_instance: bool = True, name: str | None = None, reuse_result: bool = True,
-              check: bool = True) -> Callable[..., Any]:
-    """Marks a function that is evaluated in Python while a graph is made; every function of plain values is."""
+def constexpr(
+    fn: Callable[..., Any] | None = None,
+    get_instance: bool = True,
+    name: str | None = None,
+    reuse_result: bool = True,
+    check: bool = True,
+) -> Callable[..., Any]:
+    """Marks a function that is evaluated in Python while a graph is made; every function of plain values
+    is."""
     return fn if fn is not None else lambda function: function
 
 

@@ -22,8 +22,12 @@ def _matrix_type(name: str, a: TensorType, b: TensorType, transpose_a: bool, tra
     (k2, n) = b.shape[-2:] if not transpose_b else b.shape[:-3:-1]
     if k != k2:
         how = "".join(f", {x} transposed" for x, t in (("a", transpose_a), ("b", transpose_b)) if t)
-        raise wrong_shape(name, (a, b), f"the columns of a must be as many as the rows of b, but are {k} and {k2}{how}",
-                          "Transpose or reshape one of them")
+        raise wrong_shape(
+            name,
+            (a, b),
+            f"the columns of a must be as many as the rows of b, but are {k} and {k2}{how}",
+            "Transpose or reshape one of them",
+        )
     return TensorType(dtype, (*a.shape[:-2], m, n))
 
 
@@ -41,7 +45,9 @@ def _product(a: np.ndarray, b: np.ndarray, *, transpose_a: bool, transpose_b: bo
     return np.matmul(a, b)
 
 
-def _transposes(lead: tuple[int, ...], m: int, k: int, n: int, dtype: dtypes.DType, stride: bool = False) -> Iterator[Sample]:
+def _transposes(
+    lead: tuple[int, ...], m: int, k: int, n: int, dtype: dtypes.DType, stride: bool = False
+) -> Iterator[Sample]:
     for ta in (False, True):
         for tb in (False, True):
             a = values((*lead, *((k, m) if ta else (m, k))), dtype, key="a")
@@ -81,19 +87,30 @@ class MatMul:
             yield from _transposes((), m, k, n, dtypes.float32)
         yield from _transposes((), 4, 6, 5, dtypes.float32, stride=True)
 
-    errors = [ErrorCase((tensor(dtypes.float32, 2, 3), tensor(dtypes.float32, 2, 3)), ValueError, "3 and 2", _PLAIN),
-              ErrorCase((tensor(dtypes.float32, 3), tensor(dtypes.float32, 3, 2)), ValueError, "2-D", _PLAIN),
-              ErrorCase((tensor(dtypes.float32, 2, 3), tensor(dtypes.float16, 3, 2)), TypeError, "one dtype", _PLAIN)]
+    errors = [
+        ErrorCase(
+            (tensor(dtypes.float32, 2, 3), tensor(dtypes.float32, 2, 3)), ValueError, "3 and 2", _PLAIN
+        ),
+        ErrorCase((tensor(dtypes.float32, 3), tensor(dtypes.float32, 3, 2)), ValueError, "2-D", _PLAIN),
+        ErrorCase(
+            (tensor(dtypes.float32, 2, 3), tensor(dtypes.float16, 3, 2)), TypeError, "one dtype", _PLAIN
+        ),
+    ]
 
 
 @operator("BatchMatMul")
 class BatchMatMul:
-    """A product of matrices for each item of equal leading axes: ``[..., m, k] x [..., k, n] -> [..., m, n]``."""
+    """A product of matrices for each item of equal leading axes: ``[..., m, k] x [..., k, n] -> [..., m,
+    n]``."""
 
     def infer(a: TensorType, b: TensorType, *, transpose_a: bool, transpose_b: bool) -> TensorType:
         if a.ndim < 3 or a.ndim != b.ndim or a.shape[:-2] != b.shape[:-2]:
-            raise wrong_shape("BatchMatMul", (a, b), "the inputs must have equal leading axes, at least one, before the "
-                              "two of the matrices", "Use matmul, which broadcasts, or reshape")
+            raise wrong_shape(
+                "BatchMatMul",
+                (a, b),
+                "the inputs must have equal leading axes, at least one, before the two of the matrices",
+                "Use matmul, which broadcasts, or reshape",
+            )
         return _matrix_type("BatchMatMul", a, b, transpose_a, transpose_b)
 
     def vjp(g, a, b, y, *, transpose_a, transpose_b):
@@ -111,5 +128,14 @@ class BatchMatMul:
             yield from _transposes(lead, m, k, n, dtypes.float32)
         yield from _transposes((2,), 4, 6, 5, dtypes.float32, stride=True)
 
-    errors = [ErrorCase((tensor(dtypes.float32, 2, 2, 3), tensor(dtypes.float32, 3, 3, 2)), ValueError, "equal leading", _PLAIN),
-              ErrorCase((tensor(dtypes.float32, 2, 2, 3), tensor(dtypes.float32, 2, 2, 3)), ValueError, "3 and 2", _PLAIN)]
+    errors = [
+        ErrorCase(
+            (tensor(dtypes.float32, 2, 2, 3), tensor(dtypes.float32, 3, 3, 2)),
+            ValueError,
+            "equal leading",
+            _PLAIN,
+        ),
+        ErrorCase(
+            (tensor(dtypes.float32, 2, 2, 3), tensor(dtypes.float32, 2, 2, 3)), ValueError, "3 and 2", _PLAIN
+        ),
+    ]

@@ -42,8 +42,12 @@ class Reshape:
     def infer(x: TensorType, *, shape: tuple[Dim, ...]) -> TensorType:
         if any(isinstance(d, int) and d < 0 for d in shape) or \
                 _known(shape) and _known(x.shape) and _size(shape) != _size(x.shape):
-            raise wrong_shape("Reshape", (x,), f"the new shape {shape} must hold as many elements as the input, "
-                              f"{_size(x.shape)}", "Give extents whose product is that; one may be -1 in x.reshape")
+            raise wrong_shape(
+                "Reshape",
+                (x,),
+                f"the new shape {shape} must hold as many elements as the input, {_size(x.shape)}",
+                "Give extents whose product is that; one may be -1 in x.reshape",
+            )
         return TensorType(x.dtype, tuple(shape))
 
     def vjp(g, x, y, *, shape): return Reshape(g, shape=x.shape)
@@ -53,9 +57,23 @@ class Reshape:
         return Reshape(x, shape=(x.shape[0], *shape)), 0
 
     def reference(x, *, shape): return x.reshape(shape)
-    def samples(): return _moves([((), {"shape": (1, 1)}), ((0, 3), {"shape": (3, 0)}), ((6,), {"shape": (2, 3)}),
-                                  ((1,), {"shape": ()}), ((2, 3, 4), {"shape": (4, 6)})])
-    errors = [ErrorCase((tensor(dtypes.float32, 2, 3),), ValueError, r"\(4,\) must hold as many.*6", {"shape": (4,)})]
+
+    def samples():
+        return _moves(
+            [
+                ((), {"shape": (1, 1)}),
+                ((0, 3), {"shape": (3, 0)}),
+                ((6,), {"shape": (2, 3)}),
+                ((1,), {"shape": ()}),
+                ((2, 3, 4), {"shape": (4, 6)}),
+            ]
+        )
+
+    errors = [
+        ErrorCase(
+            (tensor(dtypes.float32, 2, 3),), ValueError, r"\(4,\) must hold as many.*6", {"shape": (4,)}
+        )
+    ]
 
 
 @operator("Transpose")
@@ -77,7 +95,10 @@ class Transpose:
     def samples(): return _moves([((), {"perm": ()}), ((0, 3), {"perm": (1, 0)}), ((5,), {"perm": (0,)}),
                                   ((3, 4), {"perm": (1, 0)}), ((2, 3, 4, 5), {"perm": (0, 3, 1, 2)}),
                                   ((2, 3, 17), {"perm": (2, 0, 1)})])
-    errors = [ErrorCase((tensor(dtypes.float32, 2, 3),), ValueError, r"each of the 2 axes once", {"perm": (0, 0)})]
+
+    errors = [
+        ErrorCase((tensor(dtypes.float32, 2, 3),), ValueError, r"each of the 2 axes once", {"perm": (0, 0)})
+    ]
 
 
 @operator("BroadcastTo")
@@ -87,8 +108,13 @@ class BroadcastTo:
     def infer(x: TensorType, *, shape: tuple[Dim, ...]) -> TensorType:
         lead = len(shape) - x.ndim
         if lead < 0 or any(d != shape[lead + i] and d != 1 for i, d in enumerate(x.shape)):
-            raise wrong_shape("BroadcastTo", (x,), f"the input must broadcast to {tuple(shape)}: counted from the last axis, "
-                              f"extents must be equal or 1 in the input", "Reshape it first, e.g. with expand_dims")
+            raise wrong_shape(
+                "BroadcastTo",
+                (x,),
+                f"the input must broadcast to {tuple(shape)}: counted from the last axis, "
+                f"extents must be equal or 1 in the input",
+                "Reshape it first, e.g. with expand_dims",
+            )
         return TensorType(x.dtype, tuple(shape))
 
     def vjp(g, x, y, *, shape): return sum_to(g, x.shape)
@@ -101,9 +127,23 @@ class BroadcastTo:
         return BroadcastTo(x, shape=(size, *shape)), 0
 
     def reference(x, *, shape): return np.broadcast_to(x, shape).copy()
-    def samples(): return _moves([((), {"shape": (2, 3)}), ((0, 1), {"shape": (0, 4)}), ((1,), {"shape": (0,)}),
-                                  ((3,), {"shape": (3,)}), ((3, 1), {"shape": (2, 3, 5)})])
-    errors = [ErrorCase((tensor(dtypes.float32, 2, 3),), ValueError, r"must broadcast to \(3, 3\)", {"shape": (3, 3)})]
+
+    def samples():
+        return _moves(
+            [
+                ((), {"shape": (2, 3)}),
+                ((0, 1), {"shape": (0, 4)}),
+                ((1,), {"shape": (0,)}),
+                ((3,), {"shape": (3,)}),
+                ((3, 1), {"shape": (2, 3, 5)}),
+            ]
+        )
+
+    errors = [
+        ErrorCase(
+            (tensor(dtypes.float32, 2, 3),), ValueError, r"must broadcast to \(3, 3\)", {"shape": (3, 3)}
+        )
+    ]
 
 
 def sum_to(g: Any, shape: Sequence[Dim]) -> Any:
@@ -118,7 +158,10 @@ def sum_to(g: Any, shape: Sequence[Dim]) -> Any:
 
 def _concat_samples() -> Iterator[Sample]:
     for dtype in ALL:
-        yield Sample((values((2, 3), dtype, key="a"), values((2, 1), dtype, key="b"), values((2, 4), dtype, key="c")), {"axis": 1})
+        yield Sample(
+            (values((2, 3), dtype, key="a"), values((2, 1), dtype, key="b"), values((2, 4), dtype, key="c")),
+            {"axis": 1},
+        )
     for a, b, axis in (((3,), (4,), 0), ((0, 3), (2, 3), 0), ((2, 0), (2, 0), 1), ((2, 3, 4), (2, 5, 4), 1)):
         yield Sample((values(a, key="a"), values(b, key="b")), {"axis": axis})
     yield Sample((values((2, 3)),), {"axis": 0})
@@ -131,7 +174,9 @@ class Concat:
 
     def infer(*xs: TensorType, axis: int) -> TensorType:
         if not xs:
-            raise ValueError("Concat: at least one input must be given. Received: none. Pass a non-empty list")
+            raise ValueError(
+                "Concat: at least one input must be given. Received: none. Pass a non-empty list"
+            )
         require_dtypes("Concat", xs, ALL)
         first = xs[0]
         if not 0 <= axis < first.ndim:
@@ -139,7 +184,9 @@ class Concat:
                               "Use stack to join along a new axis")
         total: Dim = 0
         for x in xs:
-            if x.ndim != first.ndim or any(x.shape[i] != first.shape[i] for i in range(first.ndim) if i != axis):
+            if x.ndim != first.ndim or any(
+                x.shape[i] != first.shape[i] for i in range(first.ndim) if i != axis
+            ):
                 raise wrong_shape("Concat", xs, f"the inputs must have equal shapes but for axis {axis}",
                                   "Reshape, pad or slice them first")
             total = total + x.shape[axis]
@@ -157,21 +204,33 @@ class Concat:
     def batch(axes, *xs, axis): return Concat(*all_at_front(axes, xs), axis=axis + 1), 0
     def reference(*xs, axis): return np.concatenate(xs, axis)
     samples = _concat_samples
-    errors = [ErrorCase((tensor(dtypes.float32, 2, 3), tensor(dtypes.float32, 3, 3)), ValueError, "equal shapes but", {"axis": 1}),
-              ErrorCase((tensor(dtypes.float32, 2), tensor(dtypes.int8, 2)), TypeError, "one dtype", {"axis": 0}),
-              ErrorCase((tensor(dtypes.float32),), ValueError, "Use stack", {"axis": 0})]
+    errors = [
+        ErrorCase(
+            (tensor(dtypes.float32, 2, 3), tensor(dtypes.float32, 3, 3)),
+            ValueError,
+            "equal shapes but",
+            {"axis": 1},
+        ),
+        ErrorCase((tensor(dtypes.float32, 2), tensor(dtypes.int8, 2)), TypeError, "one dtype", {"axis": 0}),
+        ErrorCase((tensor(dtypes.float32),), ValueError, "Use stack", {"axis": 0}),
+    ]
 
 
 def slice_extent(begin: Dim, end: Dim, stride: int) -> Dim:
-    """How many elements ``begin:end:stride`` takes; end is exclusive, -1 before the first for negative strides."""
+    """How many elements ``begin:end:stride`` takes; end is exclusive, -1 before the first for negative
+    strides."""
     count = (end - begin + (stride - 1)) // stride if stride > 0 else (begin - end + (-stride - 1)) // -stride
     return max(count, 0) if isinstance(count, int) else count
 
 
 def _slice_type(name: str, x: TensorType, begin: tuple, end: tuple, strides: tuple) -> tuple[Dim, ...]:
     if not len(begin) == len(end) == len(strides) == x.ndim:
-        raise wrong_shape(name, (x,), f"begin, end and strides must have {x.ndim} items, not {begin}, {end}, {strides}",
-                          "Slice the leading axes with x[...]")
+        raise wrong_shape(
+            name,
+            (x,),
+            f"begin, end and strides must have {x.ndim} items, not {begin}, {end}, {strides}",
+            "Slice the leading axes with x[...]",
+        )
     shape = []
     for d, b, e, s in zip(x.shape, begin, end, strides):
         if s == 0:
@@ -180,7 +239,12 @@ def _slice_type(name: str, x: TensorType, begin: tuple, end: tuple, strides: tup
         if all(isinstance(v, int) for v in (d, b, e)) and extent:
             last = b + (extent - 1) * s
             if min(b, last) < 0 or max(b, last) >= d:
-                raise wrong_shape(name, (x,), f"the slice {b}:{e}:{s} must lie within the axis of extent {d}", "Clamp it first")
+                raise wrong_shape(
+                    name,
+                    (x,),
+                    f"the slice {b}:{e}:{s} must lie within the axis of extent {d}",
+                    "Clamp it first",
+                )
         shape.append(extent)
     return tuple(shape)
 
@@ -203,8 +267,8 @@ def _slice_samples() -> Iterator[Sample]:
 
 @operator("StridedSlice")
 class StridedSlice:
-    """Every ``strides``-th element from ``begin`` to before ``end`` on each axis; a view. ``begin`` is not negative, ``end``
-    is -1 where a negative stride runs through to the first element."""
+    """Every ``strides``-th element from ``begin`` to before ``end`` on each axis; a view. ``begin`` is not
+    negative, ``end`` is -1 where a negative stride runs through to the first element."""
 
     def infer(x: TensorType, *, begin: tuple, end: tuple, strides: tuple) -> TensorType:
         return TensorType(x.dtype, _slice_type("StridedSlice", x, begin, end, strides))
@@ -220,9 +284,26 @@ class StridedSlice:
 
     def reference(x, *, begin, end, strides): return x[slices(begin, end, strides)]
     samples = _slice_samples
-    errors = [ErrorCase((tensor(dtypes.float32, 3),), ValueError, "strides must not be 0", {"begin": (0,), "end": (3,), "strides": (0,)}),
-              ErrorCase((tensor(dtypes.float32, 3),), ValueError, "extent 3", {"begin": (0,), "end": (4,), "strides": (1,)}),
-              ErrorCase((tensor(dtypes.float32, 3, 3),), ValueError, "2 items", {"begin": (0,), "end": (3,), "strides": (1,)})]
+    errors = [
+        ErrorCase(
+            (tensor(dtypes.float32, 3),),
+            ValueError,
+            "strides must not be 0",
+            {"begin": (0,), "end": (3,), "strides": (0,)},
+        ),
+        ErrorCase(
+            (tensor(dtypes.float32, 3),),
+            ValueError,
+            "extent 3",
+            {"begin": (0,), "end": (4,), "strides": (1,)},
+        ),
+        ErrorCase(
+            (tensor(dtypes.float32, 3, 3),),
+            ValueError,
+            "2 items",
+            {"begin": (0,), "end": (3,), "strides": (1,)},
+        ),
+    ]
 
 
 def _scatter_samples() -> Iterator[Sample]:
@@ -245,8 +326,12 @@ class SliceScatter:
         require_dtypes("SliceScatter", (base, value), ALL)
         shape = _slice_type("SliceScatter", base, begin, end, strides)
         if value.shape != shape:
-            raise wrong_shape("SliceScatter", (base, value), f"the value must have the shape of the slice, {shape}",
-                              "Broadcast it first")
+            raise wrong_shape(
+                "SliceScatter",
+                (base, value),
+                f"the value must have the shape of the slice, {shape}",
+                "Broadcast it first",
+            )
         return base
 
     def vjp(g, base, value, y, **where):
@@ -256,7 +341,9 @@ class SliceScatter:
 
     def batch(axes, base, value, *, begin, end, strides):
         base, value = all_at_front(axes, (base, value))
-        return SliceScatter(base, value, begin=(0, *begin), end=(base.shape[0], *end), strides=(1, *strides)), 0
+        return SliceScatter(
+            base, value, begin=(0, *begin), end=(base.shape[0], *end), strides=(1, *strides)
+        ), 0
 
     def reference(base, value, *, begin, end, strides):
         result = base.copy()
@@ -264,8 +351,14 @@ class SliceScatter:
         return result
 
     samples = _scatter_samples
-    errors = [ErrorCase((tensor(dtypes.float32, 3), tensor(dtypes.float32, 3)), ValueError, r"shape of the slice, \(2,\)",
-                        {"begin": (0,), "end": (2,), "strides": (1,)})]
+    errors = [
+        ErrorCase(
+            (tensor(dtypes.float32, 3), tensor(dtypes.float32, 3)),
+            ValueError,
+            r"shape of the slice, \(2,\)",
+            {"begin": (0,), "end": (2,), "strides": (1,)},
+        )
+    ]
 
 
 @operator("Pad")
@@ -274,13 +367,19 @@ class Pad:
 
     def infer(x: TensorType, *, paddings: tuple[tuple[int, int], ...], value: float) -> TensorType:
         if len(paddings) != x.ndim or any(n < 0 for pair in paddings for n in pair if isinstance(n, int)):
-            raise wrong_shape("Pad", (x,), f"paddings must be {x.ndim} pairs of counts that are not negative, not {paddings}",
-                              "Slice to remove elements")
+            raise wrong_shape(
+                "Pad",
+                (x,),
+                f"paddings must be {x.ndim} pairs of counts that are not negative, not {paddings}",
+                "Slice to remove elements",
+            )
         return TensorType(x.dtype, tuple(lo + d + hi for d, (lo, hi) in zip(x.shape, paddings)))
 
     def vjp(g, x, y, *, paddings, value):
         begin = tuple(lo for lo, _ in paddings)
-        return StridedSlice(g, begin=begin, end=tuple(b + d for b, d in zip(begin, x.shape)), strides=(1,) * g.ndim)
+        return StridedSlice(
+            g, begin=begin, end=tuple(b + d for b, d in zip(begin, x.shape)), strides=(1,) * g.ndim
+        )
 
     def batch(axes, x, *, paddings, value):
         return Pad(at_front(x, axes[0]), paddings=((0, 0), *paddings), value=value), 0
@@ -291,10 +390,21 @@ class Pad:
         result[tuple(slice(lo, lo + d) for d, (lo, _) in zip(x.shape, paddings))] = x
         return result
 
-    def samples(): return _moves([((), {"paddings": (), "value": 0.0}), ((0, 2), {"paddings": ((1, 1), (0, 0)), "value": 2.0}),
-                                  ((3,), {"paddings": ((0, 2),), "value": 1.0}),
-                                  ((2, 3), {"paddings": ((1, 0), (2, 1)), "value": 1.0})])
-    errors = [ErrorCase((tensor(dtypes.float32, 3),), ValueError, "not negative", {"paddings": ((-1, 0),), "value": 0.0}),
-              ErrorCase((tensor(dtypes.float32, 3),), ValueError, "1 pairs", {"paddings": (), "value": 0.0})]
+    def samples():
+        return _moves(
+            [
+                ((), {"paddings": (), "value": 0.0}),
+                ((0, 2), {"paddings": ((1, 1), (0, 0)), "value": 2.0}),
+                ((3,), {"paddings": ((0, 2),), "value": 1.0}),
+                ((2, 3), {"paddings": ((1, 0), (2, 1)), "value": 1.0}),
+            ]
+        )
+
+    errors = [
+        ErrorCase(
+            (tensor(dtypes.float32, 3),), ValueError, "not negative", {"paddings": ((-1, 0),), "value": 0.0}
+        ),
+        ErrorCase((tensor(dtypes.float32, 3),), ValueError, "1 pairs", {"paddings": (), "value": 0.0}),
+    ]
 
 

@@ -1,8 +1,8 @@
 """Batch and layer normalisation with their statistics, and their gradients.
 
-Statistics of float16 and bfloat16 are float32, and so may the scale and shift be. With ``n = (x - mean) * r`` and
-``r = 1 / sqrt(var + epsilon)`` over N elements, the gradient of ``y = n * gamma + beta`` is
-``dx = gamma * r * (dy - mean(dy) - n * mean(dy * n))`` (Ioffe and Szegedy 2015, section 3).
+Statistics of float16 and bfloat16 are float32, and so may the scale and shift be. With ``n = (x - mean) * r``
+and ``r = 1 / sqrt(var + epsilon)`` over N elements, the gradient of ``y = n * gamma + beta`` is ``dx = gamma
+* r * (dy - mean(dy) - n * mean(dy * n))`` (Ioffe and Szegedy 2015, section 3).
 """
 from __future__ import annotations
 
@@ -30,12 +30,21 @@ def _in(x: Tensor, dtype: DType) -> Tensor:
     return x if x.dtype is dtype else Cast(x, dtype=dtype)
 
 
-def _require_scale(name: str, types: tuple[TensorType, ...], x: TensorType, gamma: TensorType, shape: tuple) -> None:
+def _require_scale(
+    name: str, types: tuple[TensorType, ...], x: TensorType, gamma: TensorType, shape: tuple
+) -> None:
     require_dtypes(name, (x,), dtypes.FLOATS)
     if gamma.dtype not in (x.dtype, wide(x.dtype)):
-        raise wrong_dtype(name, types, f"gamma and beta must be {wide(x.dtype).name} or the input's dtype", "Convert with astype")
+        raise wrong_dtype(
+            name,
+            types,
+            f"gamma and beta must be {wide(x.dtype).name} or the input's dtype",
+            "Convert with astype",
+        )
     if gamma.shape != shape:
-        raise wrong_shape(name, types, f"gamma and beta must have the shape {shape}", "Check the layer's size")
+        raise wrong_shape(
+            name, types, f"gamma and beta must have the shape {shape}", "Check the layer's size"
+        )
 
 
 def _per_channel(v: Tensor, x: Tensor) -> Tensor:
@@ -59,8 +68,9 @@ def _bn_train(x, gamma, beta, *, epsilon):
     with np.errstate(all="ignore"):
         mean = exact.sum(axes) / np.float64(x.size // max(x.shape[1], 1))
         var = np.square(exact - mean.reshape(shape)).sum(axes) / np.float64(x.size // max(x.shape[1], 1))
-    y = (exact - mean.reshape(shape)) / np.sqrt(var.reshape(shape) + epsilon) * gamma.astype(np.float64).reshape(shape) \
-        + beta.astype(np.float64).reshape(shape)
+    y = (exact - mean.reshape(shape)) / np.sqrt(var.reshape(shape) + epsilon) * gamma.astype(
+        np.float64
+    ).reshape(shape) + beta.astype(np.float64).reshape(shape)
     kept = np.float32 if is_half(x) else x.dtype
     return y.astype(x.dtype), mean.astype(kept), var.astype(kept)
 
@@ -85,8 +95,11 @@ def _bn_samples() -> Iterator[Sample]:
         for shape in _BN_SHAPES if dtype not in HALVES else _BN_SHAPES[:2]:
             for scale in dict.fromkeys((dtype, wide(dtype))):
                 c = (shape[1],)
-                yield Sample((values(shape, dtype), values(c, scale, 0.5, 2.0, "g"), values(c, scale, key="b")),
-                             {"epsilon": 1e-3}, tolerance=8.0)
+                yield Sample(
+                    (values(shape, dtype), values(c, scale, 0.5, 2.0, "g"), values(c, scale, key="b")),
+                    {"epsilon": 1e-3},
+                    tolerance=8.0,
+                )
 
 
 def _bn_grad_samples() -> Iterator[Sample]:
@@ -102,12 +115,20 @@ _F32 = dtypes.float32
 
 @operator("BatchNormTrain", num_outputs=3)
 class BatchNormTrain:
-    """Normalises each channel (axis 1) by its statistics over all other axes; gives y, the mean and the biased variance."""
+    """Normalises each channel (axis 1) by its statistics over all other axes; gives y, the mean and the
+    biased variance."""
 
-    def infer(x: TensorType, gamma: TensorType, beta: TensorType, *, epsilon: float) -> tuple[TensorType, ...]:
+    def infer(
+        x: TensorType, gamma: TensorType, beta: TensorType, *, epsilon: float
+    ) -> tuple[TensorType, ...]:
         types = (x, gamma, beta)
         if x.ndim < 2:
-            raise wrong_shape("BatchNormTrain", types, "the input must have a batch and a channel axis", "Reshape it to [n, c, ...]")
+            raise wrong_shape(
+                "BatchNormTrain",
+                types,
+                "the input must have a batch and a channel axis",
+                "Reshape it to [n, c, ...]",
+            )
         for v in (gamma, beta):
             _require_scale("BatchNormTrain", types, x, v, (x.shape[1],))
         kept = TensorType(wide(x.dtype), (x.shape[1],))
@@ -123,15 +144,36 @@ class BatchNormTrain:
     def batch(axes, x, gamma, beta, *, epsilon):
         x, gamma, beta = all_at_front(axes, (x, gamma, beta))
         size, c = gamma.shape
-        y, mean, var = BatchNormTrain(_to_channels(x), reshape(gamma, size * c), reshape(beta, size * c), epsilon=epsilon)
+        y, mean, var = BatchNormTrain(
+            _to_channels(x), reshape(gamma, size * c), reshape(beta, size * c), epsilon=epsilon
+        )
         return (_from_channels(y, size), reshape(mean, size, c), reshape(var, size, c)), (1, 0, 0)
 
     reference = _bn_train
     samples = _bn_samples
-    errors = [ErrorCase((tensor(_F32, 3), tensor(_F32, 3), tensor(_F32, 3)), ValueError, "channel axis", {"epsilon": 1e-5}),
-              ErrorCase((tensor(_F32, 2, 3), tensor(_F32, 2), tensor(_F32, 2)), ValueError, r"the shape \(3,\)", {"epsilon": 1e-5}),
-              ErrorCase((tensor(dtypes.int32, 2, 3), tensor(_F32, 3), tensor(_F32, 3)), TypeError, "float16", {"epsilon": 1e-5}),
-              ErrorCase((tensor(_F32, 2, 3), tensor(dtypes.float16, 3), tensor(dtypes.float16, 3)), TypeError, "gamma", {"epsilon": 1e-5})]
+    errors = [
+        ErrorCase(
+            (tensor(_F32, 3), tensor(_F32, 3), tensor(_F32, 3)), ValueError, "channel axis", {"epsilon": 1e-5}
+        ),
+        ErrorCase(
+            (tensor(_F32, 2, 3), tensor(_F32, 2), tensor(_F32, 2)),
+            ValueError,
+            r"the shape \(3,\)",
+            {"epsilon": 1e-5},
+        ),
+        ErrorCase(
+            (tensor(dtypes.int32, 2, 3), tensor(_F32, 3), tensor(_F32, 3)),
+            TypeError,
+            "float16",
+            {"epsilon": 1e-5},
+        ),
+        ErrorCase(
+            (tensor(_F32, 2, 3), tensor(dtypes.float16, 3), tensor(dtypes.float16, 3)),
+            TypeError,
+            "gamma",
+            {"epsilon": 1e-5},
+        ),
+    ]
 
 
 def _to_channels(x: Any) -> Any:
@@ -148,10 +190,14 @@ def _from_channels(x: Any, size: Any) -> Any:
 class BatchNormTrainGrad:
     """The cotangents of `BatchNormTrain`'s inputs, of which mean and variance are taken as functions."""
 
-    def infer(dy: TensorType, x: TensorType, gamma: TensorType, mean: TensorType, var: TensorType, *, epsilon: float) -> tuple:
+    def infer(
+        dy: TensorType, x: TensorType, gamma: TensorType, mean: TensorType, var: TensorType, *, epsilon: float
+    ) -> tuple:
         types = (dy, x, gamma, mean, var)
         if dy != x:
-            raise wrong_shape("BatchNormTrainGrad", types, "dy must have the input's type", "Check the inputs' order")
+            raise wrong_shape(
+                "BatchNormTrainGrad", types, "dy must have the input's type", "Check the inputs' order"
+            )
         _require_scale("BatchNormTrainGrad", types, x, gamma, (x.shape[1],))
         return x, gamma, gamma
 
@@ -185,7 +231,14 @@ class BatchNormTrainGrad:
 
     reference = _bn_train_grad
     samples = _bn_grad_samples
-    errors = [ErrorCase((tensor(_F32, 2, 3), tensor(_F32, 3, 3), *(tensor(_F32, 3),) * 3), ValueError, "dy must have", {"epsilon": 1e-5})]
+    errors = [
+        ErrorCase(
+            (tensor(_F32, 2, 3), tensor(_F32, 3, 3), *(tensor(_F32, 3),) * 3),
+            ValueError,
+            "dy must have",
+            {"epsilon": 1e-5},
+        )
+    ]
 
 
 def _row_axes(x: Any, begin_axis: int) -> tuple[int, ...]:
@@ -232,8 +285,15 @@ def _ln_samples() -> Iterator[Sample]:
     for dtype in dtypes.FLOATS:
         for shape, begin in (((3, 5), 1), ((2, 3, 17), 2), ((2, 3, 4), 1), ((0, 4), 1), ((7,), 0)):
             for scale in dict.fromkeys((dtype, wide(dtype))):
-                yield Sample((values(shape, dtype), values(shape[begin:], scale, 0.5, 2.0, "g"), values(shape[begin:], scale, key="b")),
-                             {"begin_axis": begin, "epsilon": 1e-3}, tolerance=8.0)
+                yield Sample(
+                    (
+                        values(shape, dtype),
+                        values(shape[begin:], scale, 0.5, 2.0, "g"),
+                        values(shape[begin:], scale, key="b"),
+                    ),
+                    {"begin_axis": begin, "epsilon": 1e-3},
+                    tolerance=8.0,
+                )
 
 
 def _ln_grad_samples() -> Iterator[Sample]:
@@ -246,13 +306,20 @@ def _ln_grad_samples() -> Iterator[Sample]:
 
 @operator("LayerNorm", num_outputs=3)
 class LayerNorm:
-    """Normalises over the axes from ``begin_axis`` on; gives y, and mean and 1 / sqrt(variance + epsilon) with those axes
-    kept as 1. ``gamma`` and ``beta`` have the shape ``x.shape[begin_axis:]``."""
+    """Normalises over the axes from ``begin_axis`` on; gives y, and mean and 1 / sqrt(variance + epsilon)
+    with those axes kept as 1. ``gamma`` and ``beta`` have the shape ``x.shape[begin_axis:]``."""
 
-    def infer(x: TensorType, gamma: TensorType, beta: TensorType, *, begin_axis: int, epsilon: float) -> tuple[TensorType, ...]:
+    def infer(
+        x: TensorType, gamma: TensorType, beta: TensorType, *, begin_axis: int, epsilon: float
+    ) -> tuple[TensorType, ...]:
         types = (x, gamma, beta)
         if not 0 <= begin_axis < x.ndim:
-            raise wrong_shape("LayerNorm", types, f"begin_axis must be within {x.ndim} dimensions, not {begin_axis}", "Normalise it first")
+            raise wrong_shape(
+                "LayerNorm",
+                types,
+                f"begin_axis must be within {x.ndim} dimensions, not {begin_axis}",
+                "Normalise it first",
+            )
         for v in (gamma, beta):
             _require_scale("LayerNorm", types, x, v, x.shape[begin_axis:])
         kept = TensorType(wide(x.dtype), (*x.shape[:begin_axis], *(1,) * (x.ndim - begin_axis)))
@@ -268,21 +335,41 @@ class LayerNorm:
 
     def batch(axes, x, gamma, beta, *, begin_axis, epsilon):
         if axes[1] is None and axes[2] is None:
-            return LayerNorm(at_front(x, axes[0]), gamma, beta, begin_axis=begin_axis + 1, epsilon=epsilon), (0, 0, 0)
+            return LayerNorm(at_front(x, axes[0]), gamma, beta, begin_axis=begin_axis + 1, epsilon=epsilon), (
+                0,
+                0,
+                0,
+            )
         x, gamma, beta = all_at_front(axes, (x, gamma, beta))
         ones, zeros = _flat_scale(x, begin_axis + 1)
         n, mean, rstd = LayerNorm(x, ones, zeros, begin_axis=begin_axis + 1, epsilon=epsilon)
-        scale, shift = (_in(reshape(v, v.shape[0], *(1,) * begin_axis, *v.shape[1:]), x.dtype) for v in (gamma, beta))
+        scale, shift = (
+            _in(reshape(v, v.shape[0], *(1,) * begin_axis, *v.shape[1:]), x.dtype) for v in (gamma, beta)
+        )
         return (n * scale + shift, mean, rstd), (0, 0, 0)
 
     reference = _ln
     samples = _ln_samples
-    errors = [ErrorCase((tensor(_F32, 2, 3), tensor(_F32, 2), tensor(_F32, 2)), ValueError, r"the shape \(3,\)",
-                        {"begin_axis": 1, "epsilon": 1e-5}),
-              ErrorCase((tensor(_F32, 2, 3), tensor(_F32, 3), tensor(_F32, 3)), ValueError, "begin_axis must be",
-                        {"begin_axis": 2, "epsilon": 1e-5}),
-              ErrorCase((tensor(dtypes.int32, 2, 3), tensor(_F32, 3), tensor(_F32, 3)), TypeError, "float16",
-                        {"begin_axis": 1, "epsilon": 1e-5})]
+    errors = [
+        ErrorCase(
+            (tensor(_F32, 2, 3), tensor(_F32, 2), tensor(_F32, 2)),
+            ValueError,
+            r"the shape \(3,\)",
+            {"begin_axis": 1, "epsilon": 1e-5},
+        ),
+        ErrorCase(
+            (tensor(_F32, 2, 3), tensor(_F32, 3), tensor(_F32, 3)),
+            ValueError,
+            "begin_axis must be",
+            {"begin_axis": 2, "epsilon": 1e-5},
+        ),
+        ErrorCase(
+            (tensor(dtypes.int32, 2, 3), tensor(_F32, 3), tensor(_F32, 3)),
+            TypeError,
+            "float16",
+            {"begin_axis": 1, "epsilon": 1e-5},
+        ),
+    ]
 
 
 def _flat_scale(x: Tensor, begin_axis: int) -> tuple[Tensor, Tensor]:
@@ -295,10 +382,20 @@ def _flat_scale(x: Tensor, begin_axis: int) -> tuple[Tensor, Tensor]:
 class LayerNormGrad:
     """The cotangents of `LayerNorm`'s inputs, of which mean and rstd are taken as functions."""
 
-    def infer(dy: TensorType, x: TensorType, gamma: TensorType, mean: TensorType, rstd: TensorType, *, begin_axis: int) -> tuple:
+    def infer(
+        dy: TensorType,
+        x: TensorType,
+        gamma: TensorType,
+        mean: TensorType,
+        rstd: TensorType,
+        *,
+        begin_axis: int,
+    ) -> tuple:
         types = (dy, x, gamma, mean, rstd)
         if dy != x:
-            raise wrong_shape("LayerNormGrad", types, "dy must have the input's type", "Check the inputs' order")
+            raise wrong_shape(
+                "LayerNormGrad", types, "dy must have the input's type", "Check the inputs' order"
+            )
         _require_scale("LayerNormGrad", types, x, gamma, x.shape[begin_axis:])
         return x, gamma, gamma
 
@@ -337,5 +434,11 @@ class LayerNormGrad:
 
     reference = _ln_grad
     samples = _ln_grad_samples
-    errors = [ErrorCase((tensor(_F32, 2, 3), tensor(_F32, 3, 3), tensor(_F32, 3), tensor(_F32, 2, 1), tensor(_F32, 2, 1)),
-                        ValueError, "dy must have", {"begin_axis": 1})]
+    errors = [
+        ErrorCase(
+            (tensor(_F32, 2, 3), tensor(_F32, 3, 3), tensor(_F32, 3), tensor(_F32, 2, 1), tensor(_F32, 2, 1)),
+            ValueError,
+            "dy must have",
+            {"begin_axis": 1},
+        )
+    ]

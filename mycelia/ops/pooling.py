@@ -16,26 +16,36 @@ from mycelia.ops.reference import widened
 from mycelia.ops.samples import ErrorCase, Sample, distinct, strided, tensor, values
 
 
-def pooled_shape(name: str, types: tuple[TensorType, ...], x: tuple[Dim, ...], kernel_size: Pair, stride: Pair,
-                 pads: Pads) -> tuple[Dim, ...]:
+def pooled_shape(
+    name: str, types: tuple[TensorType, ...], x: tuple[Dim, ...], kernel_size: Pair, stride: Pair, pads: Pads
+) -> tuple[Dim, ...]:
     high = window_extent(x[2], kernel_size[0], stride[0], pads[0], pads[1])
     wide = window_extent(x[3], kernel_size[1], stride[1], pads[2], pads[3])
     if any(isinstance(d, int) and d < 0 for d in (high, wide)):
-        raise wrong_shape(name, types, f"the window {kernel_size} must fit into the padded image", "Pad the image or use a smaller one")
+        raise wrong_shape(
+            name,
+            types,
+            f"the window {kernel_size} must fit into the padded image",
+            "Pad the image or use a smaller one",
+        )
     return x[0], x[1], high, wide
 
 
-def _require_output(name: str, types: tuple[TensorType, ...], dy: TensorType, expected: tuple[Dim, ...]) -> None:
+def _require_output(
+    name: str, types: tuple[TensorType, ...], dy: TensorType, expected: tuple[Dim, ...]
+) -> None:
     if dy.shape != expected:
-        raise wrong_shape(name, types, f"dy must have the shape of the pooling's output, {expected}", "Check the attributes")
+        raise wrong_shape(
+            name, types, f"dy must have the shape of the pooling's output, {expected}", "Check the attributes"
+        )
 
 
 _CASES: list[tuple[tuple[int, ...], dict[str, Any]]] = [
-    ((2, 3, 6, 6), dict(kernel_size=(2, 2), stride=(2, 2), pads=(0, 0, 0, 0))),
-    ((1, 2, 7, 8), dict(kernel_size=(3, 3), stride=(2, 2), pads=(1, 1, 1, 1))),
-    ((2, 1, 5, 9), dict(kernel_size=(3, 2), stride=(1, 3), pads=(0, 1, 1, 0))),
-    ((1, 17, 4, 4), dict(kernel_size=(4, 4), stride=(4, 4), pads=(0, 0, 0, 0))),
-    ((0, 3, 6, 6), dict(kernel_size=(2, 2), stride=(2, 2), pads=(0, 0, 0, 0))),
+    ((2, 3, 6, 6), {"kernel_size": (2, 2), "stride": (2, 2), "pads": (0, 0, 0, 0)}),
+    ((1, 2, 7, 8), {"kernel_size": (3, 3), "stride": (2, 2), "pads": (1, 1, 1, 1)}),
+    ((2, 1, 5, 9), {"kernel_size": (3, 2), "stride": (1, 3), "pads": (0, 1, 1, 0)}),
+    ((1, 17, 4, 4), {"kernel_size": (4, 4), "stride": (4, 4), "pads": (0, 0, 0, 0)}),
+    ((0, 3, 6, 6), {"kernel_size": (2, 2), "stride": (2, 2), "pads": (0, 0, 0, 0)}),
 ]
 
 
@@ -46,7 +56,8 @@ def _cases() -> Iterator[tuple[dtypes.DType, tuple[int, ...], dict[str, Any], tu
 
 
 def _first_hits(x: np.ndarray, kernel_size: Pair, stride: Pair, pads: Pads) -> np.ndarray:
-    """Booleans ``[n, c, high, wide, kh, kw]``: the first largest element of each window (the first NaN if there is one)."""
+    """Booleans ``[n, c, high, wide, kh, kw]``: the first largest element of each window (the first NaN if
+    there is one)."""
     windows = patches(x, kernel_size, stride, pads, fill=-np.inf)
     flat = windows.reshape(*windows.shape[:4], kernel_size[0] * kernel_size[1])
     first = np.argmax(flat, -1)
@@ -73,7 +84,8 @@ _F32 = dtypes.float32
 
 @operator("MaxPool")
 class MaxPool:
-    """The largest element of each window; padding never counts. The gradient goes to the first of equal elements."""
+    """The largest element of each window; padding never counts. The gradient goes to the first of equal
+    elements."""
 
     def infer(x: TensorType, *, kernel_size: Pair, stride: Pair, pads: Pads) -> TensorType:
         require_rank("MaxPool", (x,), 4)
@@ -107,38 +119,64 @@ def _grad_samples(hits: bool) -> Callable[[], Iterator[Sample]]:
 class MaxPoolGrad:
     """The cotangent of a max pooling's image, from the image, the output and the output's cotangent."""
 
-    def infer(x: TensorType, y: TensorType, dy: TensorType, *, kernel_size: Pair, stride: Pair, pads: Pads) -> TensorType:
+    def infer(
+        x: TensorType, y: TensorType, dy: TensorType, *, kernel_size: Pair, stride: Pair, pads: Pads
+    ) -> TensorType:
         require_dtypes("MaxPoolGrad", (x, y, dy), dtypes.FLOATS)
-        _require_output("MaxPoolGrad", (x, y, dy), dy, pooled_shape("MaxPoolGrad", (x, y, dy), x.shape, kernel_size, stride, pads))
+        _require_output(
+            "MaxPoolGrad",
+            (x, y, dy),
+            dy,
+            pooled_shape("MaxPoolGrad", (x, y, dy), x.shape, kernel_size, stride, pads),
+        )
         return x
 
     def vjp(g, x, y, dy, dx, **window): return None, None, MaxPoolGradGrad(x, y, g, **window)
     batch = folded(lambda *xs, **window: MaxPoolGrad(*xs, **window))
     reference = widened(_max_pool_grad)
     samples = _grad_samples(hits=True)
-    errors = [ErrorCase((tensor(_F32, 1, 1, 4, 4), tensor(_F32, 1, 1, 2, 2), tensor(_F32, 1, 1, 3, 3)), ValueError,
-                        "pooling's output", _WINDOW)]
+    errors = [
+        ErrorCase(
+            (tensor(_F32, 1, 1, 4, 4), tensor(_F32, 1, 1, 2, 2), tensor(_F32, 1, 1, 3, 3)),
+            ValueError,
+            "pooling's output",
+            _WINDOW,
+        )
+    ]
 
 
 @operator("MaxPoolGradGrad")
 class MaxPoolGradGrad:
-    """The elements of ``g`` where each window of ``x`` has its first largest element: the adjoint of `MaxPoolGrad`."""
+    """The elements of ``g`` where each window of ``x`` has its first largest element: the adjoint of
+    `MaxPoolGrad`."""
 
-    def infer(x: TensorType, y: TensorType, g: TensorType, *, kernel_size: Pair, stride: Pair, pads: Pads) -> TensorType:
+    def infer(
+        x: TensorType, y: TensorType, g: TensorType, *, kernel_size: Pair, stride: Pair, pads: Pads
+    ) -> TensorType:
         require_dtypes("MaxPoolGradGrad", (x, y, g), dtypes.FLOATS)
         if g.shape != x.shape:
-            raise wrong_shape("MaxPoolGradGrad", (x, y, g), "g must have the image's shape", "Check the inputs' order")
+            raise wrong_shape(
+                "MaxPoolGradGrad", (x, y, g), "g must have the image's shape", "Check the inputs' order"
+            )
         return y
 
     def vjp(h, x, y, g, out, **window): return None, None, MaxPoolGrad(x, y, h, **window)
     batch = folded(lambda *xs, **window: MaxPoolGradGrad(*xs, **window))
     reference = widened(_max_pool_grad_grad)
     samples = _grad_samples(hits=False)
-    errors = [ErrorCase((tensor(_F32, 1, 1, 4, 4), tensor(_F32, 1, 1, 2, 2), tensor(_F32, 1, 1, 2, 2)), ValueError,
-                        "image's shape", _WINDOW)]
+    errors = [
+        ErrorCase(
+            (tensor(_F32, 1, 1, 4, 4), tensor(_F32, 1, 1, 2, 2), tensor(_F32, 1, 1, 2, 2)),
+            ValueError,
+            "image's shape",
+            _WINDOW,
+        )
+    ]
 
 
-def _divisors(shape: tuple[int, ...], kernel_size: Pair, stride: Pair, pads: Pads, count_include_pad: bool) -> np.ndarray:
+def _divisors(
+    shape: tuple[int, ...], kernel_size: Pair, stride: Pair, pads: Pads, count_include_pad: bool
+) -> np.ndarray:
     """The number of elements that each window's mean counts, ``[high, wide]``."""
     ones = np.ones((1, 1, *shape[2:]))
     return patches(ones, kernel_size, stride, pads, fill=float(count_include_pad)).sum((-1, -2))[0, 0]
@@ -159,7 +197,9 @@ def _avg_pool_grad(dy, *, input_shape, kernel_size, stride, pads, count_include_
 class AvgPool:
     """The mean of each window; zeros of the padding count in the divisor if ``count_include_pad``."""
 
-    def infer(x: TensorType, *, kernel_size: Pair, stride: Pair, pads: Pads, count_include_pad: bool) -> TensorType:
+    def infer(
+        x: TensorType, *, kernel_size: Pair, stride: Pair, pads: Pads, count_include_pad: bool
+    ) -> TensorType:
         require_rank("AvgPool", (x,), 4)
         require_dtypes("AvgPool", (x,), dtypes.FLOATS)
         return x.with_shape(*pooled_shape("AvgPool", (x,), x.shape, kernel_size, stride, pads))
@@ -180,9 +220,22 @@ class AvgPool:
 class AvgPoolGrad:
     """The cotangent of an average pooling's image."""
 
-    def infer(dy: TensorType, *, input_shape: tuple, kernel_size: Pair, stride: Pair, pads: Pads, count_include_pad: bool) -> TensorType:
+    def infer(
+        dy: TensorType,
+        *,
+        input_shape: tuple,
+        kernel_size: Pair,
+        stride: Pair,
+        pads: Pads,
+        count_include_pad: bool,
+    ) -> TensorType:
         require_dtypes("AvgPoolGrad", (dy,), dtypes.FLOATS)
-        _require_output("AvgPoolGrad", (dy,), dy, pooled_shape("AvgPoolGrad", (dy,), input_shape, kernel_size, stride, pads))
+        _require_output(
+            "AvgPoolGrad",
+            (dy,),
+            dy,
+            pooled_shape("AvgPoolGrad", (dy,), input_shape, kernel_size, stride, pads),
+        )
         return dy.with_shape(*input_shape)
 
     def vjp(g, dy, dx, *, input_shape, **window): return AvgPool(g, **window)
@@ -197,7 +250,11 @@ class AvgPoolGrad:
     def samples():
         for dtype, shape, attrs, out in _cases():
             for include in (False, True):
-                yield Sample((values(out, dtype),), {"input_shape": shape, **attrs, "count_include_pad": include}, tolerance=2.0)
+                yield Sample(
+                    (values(out, dtype),),
+                    {"input_shape": shape, **attrs, "count_include_pad": include},
+                    tolerance=2.0,
+                )
 
     errors = [ErrorCase((tensor(_F32, 1, 1, 3, 3),), ValueError, "pooling's output",
                         {"input_shape": (1, 1, 4, 4), **_WINDOW, "count_include_pad": True})]

@@ -68,20 +68,23 @@ def promote(name: str, a: DType, b: DType) -> DType:
     found = PROMOTED[a, b]
     if found is None:
         raise TypeError(
-            f"{name}: must convert both operands to one dtype, but there is none for {a.name} and {b.name}. Received: "
+            f"{name}: must convert both operands to one dtype, but there is none for {a.name} and {b.name}. "
+            "Received: "
             f"tensors of {a.name} and {b.name}. Convert one of them with astype"
         )
     return found
 
 
 def promote_scalar(name: str, tensor: DType, number: Any) -> DType:
-    """The dtype of an operation between a tensor and a Python number: the tensor's own if it can hold the number's kind."""
+    """The dtype of an operation between a tensor and a Python number: the tensor's own if it can hold the
+    number's kind."""
     if tensor.kind == "f" or type(number) is bool:
         return tensor
     if isinstance(number, float):
         if tensor in (dtypes.uint16, dtypes.uint32, dtypes.uint64):
             raise TypeError(
-                f"{name}: must convert both operands to one dtype, but there is none for {tensor.name} and a float. "
+                f"{name}: must convert both operands to one dtype, but there is none for {tensor.name} and a "
+                "float. "
                 f"Received: a tensor of {tensor.name} and {number!r}. Convert the tensor with astype"
             )
         return float32
@@ -106,7 +109,8 @@ def refuse(
 ) -> TypeError:
     cure = ". Wrap it in mindspore.Tensor" if isinstance(value, np.ndarray) else ""
     return TypeError(
-        f"{name}: {what} must be {expected}. Received: {what}={value!r} (of type {type(value).__name__}){cure}"
+        f"{name}: {what} must be {expected}. Received: {what}={value!r} (of type "
+        f"{type(value).__name__}){cure}"
     )
 
 
@@ -217,7 +221,8 @@ def resolve_dtype(name: str, dtype: Any) -> DType:
     elif isinstance(dtype, (np.dtype, type)):
         return dtypes.from_numpy_dtype(dtype)
     raise TypeError(
-        f"{name}: dtype must be an element type such as mindspore.float32. Received: dtype={dtype!r} (of type "
+        f"{name}: dtype must be an element type such as mindspore.float32. Received: dtype={dtype!r} (of "
+        "type "
         f"{type(dtype).__name__})"
     )
 

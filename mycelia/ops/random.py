@@ -1,7 +1,8 @@
-"""Random numbers: Philox counters (see `mycelia.ops.philox`), so that every device and mode draws the same ones.
+"""Random numbers: Philox counters (see `mycelia.ops.philox`), so that every device and mode draws the same
+ones.
 
-Each operator takes the generator's state, int64[2] = (seed, offset), and returns the state after it, so that program order is
-data flow: two draws never share counters, and a run from the same state repeats them.
+Each operator takes the generator's state, int64[2] = (seed, offset), and returns the state after it, so that
+program order is data flow: two draws never share counters, and a run from the same state repeats them.
 """
 from __future__ import annotations
 
@@ -25,7 +26,12 @@ _BITS = INTEGERS_AND_BOOL
 def _require_state(name: str, types: tuple[TensorType, ...]) -> None:
     state = types[0]
     if state.dtype is not dtypes.int64 or state.shape != (2,):
-        raise wrong_shape(name, types, "the state of the generator must be int64[2], (seed, offset)", "Pass a Generator's state")
+        raise wrong_shape(
+            name,
+            types,
+            "the state of the generator must be int64[2], (seed, offset)",
+            "Pass a Generator's state",
+        )
 
 
 class Draw:
@@ -39,10 +45,17 @@ class Draw:
     def __set_name__(self, owner: type, _: str) -> None:
         self.operator = owner.__name__
 
-    def __call__(self, state: TensorType, *, shape: tuple[Dim, ...], dtype: DType) -> tuple[TensorType, TensorType]:
+    def __call__(
+        self, state: TensorType, *, shape: tuple[Dim, ...], dtype: DType
+    ) -> tuple[TensorType, TensorType]:
         _require_state(self.operator, (state,))
         if dtype not in self.gives:
-            raise wrong_dtype(self.operator, (state,), f"dtype must be {names(self.gives)}, not {dtype.name}", "Convert afterwards")
+            raise wrong_dtype(
+                self.operator,
+                (state,),
+                f"dtype must be {names(self.gives)}, not {dtype.name}",
+                "Convert afterwards",
+            )
         return state, TensorType(dtype, tuple(shape))
 
 
@@ -56,8 +69,12 @@ def _samples(gives: tuple[DType, ...]) -> Any:
 
 
 def _errors(refused: DType, given: DType) -> list[ErrorCase]:
-    return [ErrorCase((tensor(dtypes.int32, 2),), ValueError, r"must be int64\[2\]", {"shape": (2,), "dtype": given}),
-            ErrorCase((tensor(dtypes.int64, 2),), TypeError, "dtype must be", {"shape": (2,), "dtype": refused})]
+    return [
+        ErrorCase(
+            (tensor(dtypes.int32, 2),), ValueError, r"must be int64\[2\]", {"shape": (2,), "dtype": given}
+        ),
+        ErrorCase((tensor(dtypes.int64, 2),), TypeError, "dtype must be", {"shape": (2,), "dtype": refused}),
+    ]
 
 
 @operator("RandomBits", num_outputs=2, effects=Effects(random=True))
@@ -109,20 +126,26 @@ class RandomNormal:
 class RandomBernoulli:
     """1 with probability ``p``, else 0; ``p`` is a float tensor that broadcasts to ``shape``."""
 
-    def infer(state: TensorType, p: TensorType, *, shape: tuple[Dim, ...], dtype: DType) -> tuple[TensorType, TensorType]:
+    def infer(
+        state: TensorType, p: TensorType, *, shape: tuple[Dim, ...], dtype: DType
+    ) -> tuple[TensorType, TensorType]:
         _require_state("RandomBernoulli", (state, p))
         if not p.dtype.is_float:
             raise wrong_dtype("RandomBernoulli", (state, p), "p must be a float", "Convert it with astype")
         lead = len(shape) - p.ndim
         if lead < 0 or any(d != 1 and d != shape[lead + i] for i, d in enumerate(p.shape)):
-            raise wrong_shape("RandomBernoulli", (state, p), f"p must broadcast to {tuple(shape)}", "Reshape it")
+            raise wrong_shape(
+                "RandomBernoulli", (state, p), f"p must broadcast to {tuple(shape)}", "Reshape it"
+            )
         return state, TensorType(dtype, tuple(shape))
 
     vjp = no_gradient
 
     def batch(axes, state, p, *, shape, dtype):
         if axes[0] is not None:
-            raise NotImplementedError("RandomBernoulli: vmap over the generator's state. Draw outside of vmap")
+            raise NotImplementedError(
+                "RandomBernoulli: vmap over the generator's state. Draw outside of vmap"
+            )
         p = at_front(p, axes[1])
         size = p.shape[0]
         p = reshape(p, size, *(1,) * (len(shape) - p.ndim + 1), *p.shape[1:])
@@ -135,10 +158,18 @@ class RandomBernoulli:
 
     def samples():
         for dtype in dtypes.ALL:
-            yield Sample((np.array([7, 3]), np.float32(0.25)), {"shape": (3, 5), "dtype": dtype}, gradient=False)
+            yield Sample(
+                (np.array([7, 3]), np.float32(0.25)), {"shape": (3, 5), "dtype": dtype}, gradient=False
+            )
         for shape in ((), (0,), (1031,)):
-            yield Sample((np.array([7, 3]), np.float32(0.5)), {"shape": shape, "dtype": dtypes.float32}, gradient=False)
-        yield Sample((np.array([7, 3]), np.array([0.0, 0.5, 1.0])), {"shape": (40, 3), "dtype": dtypes.bool_}, gradient=False)
+            yield Sample(
+                (np.array([7, 3]), np.float32(0.5)), {"shape": shape, "dtype": dtypes.float32}, gradient=False
+            )
+        yield Sample(
+            (np.array([7, 3]), np.array([0.0, 0.5, 1.0])),
+            {"shape": (40, 3), "dtype": dtypes.bool_},
+            gradient=False,
+        )
 
     errors = [ErrorCase((tensor(dtypes.int64, 2), tensor(dtypes.float32, 3)), ValueError, "p must broadcast",
                         {"shape": (2,), "dtype": dtypes.float32}),

@@ -1,4 +1,5 @@
-"""Reductions over a sorted tuple of non-negative axes. Sums and means of half precision accumulate in float32."""
+"""Reductions over a sorted tuple of non-negative axes. Sums and means of half precision accumulate in
+float32."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
@@ -41,14 +42,24 @@ class Reduction:
 
     def __call__(self, x: TensorType, *, axes: tuple[int, ...], keepdims: bool) -> TensorType:
         if x.dtype not in self.takes:
-            raise wrong_dtype(self.operator, (x,), f"the dtype must be {names(self.takes)}", "Convert with astype")
+            raise wrong_dtype(
+                self.operator, (x,), f"the dtype must be {names(self.takes)}", "Convert with astype"
+            )
         if any(not 0 <= a < x.ndim for a in axes) or tuple(sorted(set(axes))) != tuple(axes):
-            raise wrong_shape(self.operator, (x,), f"axes must be sorted, distinct and within {x.ndim} dimensions, not "
-                              f"{axes}", "Normalise them first")
+            raise wrong_shape(
+                self.operator,
+                (x,),
+                f"axes must be sorted, distinct and within {x.ndim} dimensions, not {axes}",
+                "Normalise them first",
+            )
         shape = reduced_shape(x.shape, axes, keepdims)
         if not self.identity and any(x.shape[a] == 0 for a in axes) and not any(d == 0 for d in shape):
-            raise wrong_shape(self.operator, (x,), f"axes {axes} must not be empty, for the reduction has no value then",
-                              "Test the size first")
+            raise wrong_shape(
+                self.operator,
+                (x,),
+                f"axes {axes} must not be empty, for the reduction has no value then",
+                "Test the size first",
+            )
         return TensorType(x.dtype, shape)
 
 
@@ -90,9 +101,15 @@ def _errors(takes: Sequence[DType], identity: bool = True) -> list[ErrorCase]:
                        {"axes": (2,), "keepdims": False})]
     if len(takes) < len(ALL):
         refused = next(d for d in ALL if d not in takes)
-        cases.append(ErrorCase((tensor(refused, 2),), TypeError, "dtype must be", {"axes": (0,), "keepdims": False}))
+        cases.append(
+            ErrorCase((tensor(refused, 2),), TypeError, "dtype must be", {"axes": (0,), "keepdims": False})
+        )
     if not identity:
-        cases.append(ErrorCase((tensor(takes[0], 0, 3),), ValueError, "must not be empty", {"axes": (0,), "keepdims": False}))
+        cases.append(
+            ErrorCase(
+                (tensor(takes[0], 0, 3),), ValueError, "must not be empty", {"axes": (0,), "keepdims": False}
+            )
+        )
     return cases
 
 
@@ -138,7 +155,8 @@ class ReduceMean:
 
 
 def products_of_others(x: Tensor) -> Tensor:
-    """For each element along the last axis the product of all others, without dividing, so that zeros are no special case."""
+    """For each element along the last axis the product of all others, without dividing, so that zeros are no
+    special case."""
     n = x.shape[-1]
     if n == 1:
         return BroadcastTo(like(1, x), shape=x.shape)
@@ -247,7 +265,12 @@ class ArgReduction:
 
     def __call__(self, x: TensorType, *, axis: int, keepdims: bool, dtype: DType) -> TensorType:
         if not dtype.is_integer:
-            raise wrong_dtype(self.operator, (x,), f"the index must be an integer type, not {dtype.name}", "Use int64 or int32")
+            raise wrong_dtype(
+                self.operator,
+                (x,),
+                f"the index must be an integer type, not {dtype.name}",
+                "Use int64 or int32",
+            )
         if not 0 <= axis < x.ndim:
             raise wrong_shape(self.operator, (x,), f"axis must be within {x.ndim} dimensions, not {axis}",
                               "Normalise it first; flatten a 0-d tensor")
@@ -266,8 +289,14 @@ def _arg_samples() -> Iterator[Sample]:
     for dtype in ALL:
         for shape, axis in (((5,), 0), ((3, 4), 1), ((2, 3, 17), 1), ((0, 3), 1)):
             for keepdims, index in ((False, dtypes.int64), (True, dtypes.int32)):
-                yield Sample((values(shape, dtype),), {"axis": axis, "keepdims": keepdims, "dtype": index}, gradient=False)
-    yield Sample((strided(values((4, 6))),), {"axis": 0, "keepdims": False, "dtype": dtypes.int64}, gradient=False)
+                yield Sample(
+                    (values(shape, dtype),),
+                    {"axis": axis, "keepdims": keepdims, "dtype": index},
+                    gradient=False,
+                )
+    yield Sample(
+        (strided(values((4, 6))),), {"axis": 0, "keepdims": False, "dtype": dtypes.int64}, gradient=False
+    )
     yield Sample((np.array([[1, 3, 3], [np.nan, 2, np.nan]], np.float32),),
                  {"axis": 1, "keepdims": False, "dtype": dtypes.int64}, gradient=False)
 
@@ -314,13 +343,16 @@ class ArgMin:
 
 @operator("CumSum")
 class CumSum:
-    """Running sums along an axis; ``exclusive`` leaves out the element itself, ``reverse`` runs from the end."""
+    """Running sums along an axis; ``exclusive`` leaves out the element itself, ``reverse`` runs from the
+    end."""
 
     def infer(x: TensorType, *, axis: int, exclusive: bool, reverse: bool) -> TensorType:
         if x.dtype is bool_:
             raise wrong_dtype("CumSum", (x,), "the dtype must be a number type", "Convert with astype")
         if not 0 <= axis < x.ndim:
-            raise wrong_shape("CumSum", (x,), f"axis must be within {x.ndim} dimensions, not {axis}", "Normalise it first")
+            raise wrong_shape(
+                "CumSum", (x,), f"axis must be within {x.ndim} dimensions, not {axis}", "Normalise it first"
+            )
         return x
 
     def vjp(g, x, y, *, axis, exclusive, reverse):
@@ -341,9 +373,20 @@ class CumSum:
         for dtype in NUMBERS:
             for exclusive, reverse in ((False, False), (True, False), (False, True), (True, True)):
                 for shape, axis in (((5,), 0), ((3, 4), 1), ((2, 3, 7), 1), ((0, 3), 0)):
-                    yield Sample((values(shape, dtype),), {"axis": axis, "exclusive": exclusive, "reverse": reverse},
-                                 tolerance=4.0)
+                    yield Sample(
+                        (values(shape, dtype),),
+                        {"axis": axis, "exclusive": exclusive, "reverse": reverse},
+                        tolerance=4.0,
+                    )
 
-    errors = [ErrorCase((tensor(bool_, 2),), TypeError, "number type", {"axis": 0, "exclusive": False, "reverse": False}),
-              ErrorCase((tensor(dtypes.float32, 2),), ValueError, "axis must be within",
-                        {"axis": 1, "exclusive": False, "reverse": False})]
+    errors = [
+        ErrorCase(
+            (tensor(bool_, 2),), TypeError, "number type", {"axis": 0, "exclusive": False, "reverse": False}
+        ),
+        ErrorCase(
+            (tensor(dtypes.float32, 2),),
+            ValueError,
+            "axis must be within",
+            {"axis": 1, "exclusive": False, "reverse": False},
+        ),
+    ]

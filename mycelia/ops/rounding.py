@@ -1,4 +1,5 @@
-"""Rounding to integers, element by element; integers pass unchanged. The derivative is zero wherever it exists."""
+"""Rounding to integers, element by element; integers pass unchanged. The derivative is zero wherever it
+exists."""
 from __future__ import annotations
 
 from collections.abc import Callable

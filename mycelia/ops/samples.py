@@ -1,4 +1,5 @@
-"""Samples: the inputs on which an operator is tested. One record per operator expands into all of its tests."""
+"""Samples: the inputs on which an operator is tested. One record per operator expands into all of its
+    tests."""
 from __future__ import annotations
 
 import zlib
@@ -72,7 +73,9 @@ def values(shape: Sequence[int], dtype: DType = dtypes.float32, low: float = -2.
     return array.astype(dtype.numpy)
 
 
-def distinct(shape: Sequence[int], dtype: DType = dtypes.float32, step: float = 0.25, key: str = "") -> np.ndarray:
+def distinct(
+    shape: Sequence[int], dtype: DType = dtypes.float32, step: float = 0.25, key: str = ""
+) -> np.ndarray:
     """Elements in random order that differ by at least ``step``: no ties, no kinks for finite differences."""
     count = int(np.prod(shape, dtype=int))
     rng = np.random.default_rng(zlib.crc32(repr((tuple(shape), key)).encode()))
@@ -108,9 +111,12 @@ def unary(takes: Sequence[DType], low: float = -2.0, high: float = 2.0, away_fro
 
 def binary(takes: Sequence[DType], low: float = -2.0, high: float = 2.0, *, low2: float | None = None,
            high2: float | None = None, away_from: Sequence[float] = (), gradient: bool = True) -> Samples:
-    """Samples of a pointwise operator of two inputs; ``low2``, ``high2``, ``away_from`` bound the second one."""
+    """Samples of a pointwise operator of two inputs; ``low2``, ``high2``, ``away_from`` bound the second
+    one."""
     def second(shape: tuple[int, ...], dtype: DType) -> np.ndarray:
-        array = values(shape, dtype, low if low2 is None else low2, high if high2 is None else high2, "y", away_from)
+        array = values(
+            shape, dtype, low if low2 is None else low2, high if high2 is None else high2, "y", away_from
+        )
         if away_from and dtype.is_integer:  # integers keep away by stepping aside
             array = np.where(array == 0, np.ones_like(array), array)
         return array
@@ -126,7 +132,11 @@ def binary(takes: Sequence[DType], low: float = -2.0, high: float = 2.0, *, low2
 
 
 def unary_errors(refused: DType | None) -> list[ErrorCase]:
-    return [] if refused is None else [ErrorCase((tensor(refused, 3),), TypeError, r"dtype must be .*Received: \(")]
+    return (
+        []
+        if refused is None
+        else [ErrorCase((tensor(refused, 3),), TypeError, r"dtype must be .*Received: \(")]
+    )
 
 
 def binary_errors(refused: DType | None = None) -> list[ErrorCase]:

@@ -19,7 +19,9 @@ def _select_samples() -> Iterator[Sample]:
     for dtype in ALL:
         for c, a, b in (((), (), ()), ((2, 3), (3,), (2, 1)), ((3, 1), (4,), ()), ((0,), (1,), (0,))):
             yield Sample((values(c, bool_, key="c"), values(a, dtype, key="a"), values(b, dtype, key="b")))
-    c, a, b = (values((4, 6), d, key=k) for d, k in ((bool_, "c"), (dtypes.float32, "a"), (dtypes.float32, "b")))
+    c, a, b = (
+        values((4, 6), d, key=k) for d, k in ((bool_, "c"), (dtypes.float32, "a"), (dtypes.float32, "b"))
+    )
     yield Sample((strided(c), strided(a), strided(b)))
 
 
@@ -41,13 +43,20 @@ class Select:
     def body(m, condition, a, b): return m.select(condition, a, b)
     reference = np.where
     samples = _select_samples
-    errors = [ErrorCase((tensor(dtypes.float32, 2),) * 3, TypeError, "condition must be bool"),
-              ErrorCase((tensor(bool_, 2), tensor(dtypes.float32, 2), tensor(dtypes.int8, 2)), TypeError, "one dtype"),
-              ErrorCase((tensor(bool_, 2), tensor(dtypes.int8, 3), tensor(dtypes.int8, 3)), ValueError, "broadcast")]
+    errors = [
+        ErrorCase((tensor(dtypes.float32, 2),) * 3, TypeError, "condition must be bool"),
+        ErrorCase(
+            (tensor(bool_, 2), tensor(dtypes.float32, 2), tensor(dtypes.int8, 2)), TypeError, "one dtype"
+        ),
+        ErrorCase(
+            (tensor(bool_, 2), tensor(dtypes.int8, 3), tensor(dtypes.int8, 3)), ValueError, "broadcast"
+        ),
+    ]
 
 
 def _convert(x: np.ndarray, *, dtype: DType) -> np.ndarray:
-    """Floats go to integers toward zero: NaN gives 0, what is out of range saturates at 32 (64) bits, then wraps."""
+    """Floats go to integers toward zero: NaN gives 0, what is out of range saturates at 32 (64) bits, then
+    wraps."""
     if is_float(x.dtype) and dtype.is_integer:
         wide = np.dtype(np.uint64 if dtype is dtypes.uint64 else
                         np.int64 if dtype.itemsize == 8 or dtype is dtypes.uint32 else np.int32)
@@ -79,8 +88,10 @@ class Cast:
 
     def infer(x: TensorType, *, dtype: DType) -> TensorType:
         if not isinstance(dtype, DType):
-            raise TypeError(f"Cast: dtype must be an element type such as mindspore.float32. Received: dtype={dtype!r} "
-                            f"(of type {type(dtype).__name__})")
+            raise TypeError(
+                f"Cast: dtype must be an element type such as mindspore.float32. Received: dtype={dtype!r} "
+                f"(of type {type(dtype).__name__})"
+            )
         return x.with_dtype(dtype)
 
     def vjp(g, x, y, *, dtype):
@@ -89,4 +100,8 @@ class Cast:
     def body(m, x, *, dtype): return m.cast(x, dtype)
     reference = _convert
     samples = _cast_samples
-    errors = [ErrorCase((tensor(dtypes.float32, 2),), TypeError, "dtype must be an element type", {"dtype": "float"})]
+    errors = [
+        ErrorCase(
+            (tensor(dtypes.float32, 2),), TypeError, "dtype must be an element type", {"dtype": "float"}
+        )
+    ]

@@ -41,14 +41,28 @@ def _batch(op: Callable[[], Any]) -> Callable[..., Any]:
 
 def _samples() -> Iterator[Sample]:
     for dtype in dtypes.FLOATS:
-        for shape, axis in (((5,), 0), ((3, 4), 1), ((3, 4), 0), ((2, 3, 17), 1), ((0, 3), 1), ((3, 0), 1), ((2, 129), 1)):
+        for shape, axis in (
+            ((5,), 0),
+            ((3, 4), 1),
+            ((3, 4), 0),
+            ((2, 3, 17), 1),
+            ((0, 3), 1),
+            ((3, 0), 1),
+            ((2, 129), 1),
+        ):
             yield Sample((values(shape, dtype, -4.0, 4.0),), {"axis": axis}, tolerance=2.0)
         yield Sample((strided(values((4, 6), dtype, -4.0, 4.0)),), {"axis": 1}, tolerance=2.0)
-    yield Sample((np.array([[1e4, 1e4 - 1, 0.0], [-1e4, -1e4, -1e4]], np.float32),), {"axis": 1}, gradient=False)
+    yield Sample(
+        (np.array([[1e4, 1e4 - 1, 0.0], [-1e4, -1e4, -1e4]], np.float32),), {"axis": 1}, gradient=False
+    )
 
 
-_ERRORS = [ErrorCase((tensor(dtypes.int32, 2),), TypeError, "dtype must be float16", {"axis": 0}),
-           ErrorCase((tensor(dtypes.float32, 2),), ValueError, "axis must be within 1 dimensions, not 1", {"axis": 1})]
+_ERRORS = [
+    ErrorCase((tensor(dtypes.int32, 2),), TypeError, "dtype must be float16", {"axis": 0}),
+    ErrorCase(
+        (tensor(dtypes.float32, 2),), ValueError, "axis must be within 1 dimensions, not 1", {"axis": 1}
+    ),
+]
 
 
 def _softmax(x: np.ndarray, *, axis: int) -> np.ndarray:

@@ -1,7 +1,8 @@
 """``x[key]`` and ``x[key] = value``: NumPy's indexing over the operators.
 
-Integers, slices, ``...`` and ``None`` give views (`StridedSlice` and `Reshape`); tensors, lists and boolean masks pick elements
-(`Gather`). Writing through a basic key writes to the view; through any other key the tensor takes over a new value.
+Integers, slices, ``...`` and ``None`` give views (`StridedSlice` and `Reshape`); tensors, lists and boolean
+masks pick elements (`Gather`). Writing through a basic key writes to the view; through any other key the
+tensor takes over a new value.
 """
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ from mycelia.tensor.tensor import Tensor
 
 
 def _expanded(x: Tensor, key: Any) -> list[Any]:
-    """The key as a list with one item for each axis, besides ``None`` for new ones: arrays as tensors, the ellipsis spelled out.
+    """The key as a list with one item for each axis, besides ``None`` for new ones: arrays as tensors, the
+    ellipsis spelled out.
 
     Raises:
         IndexError: too many indices, or two ellipses.
@@ -41,14 +43,19 @@ def _expanded(x: Tensor, key: Any) -> list[Any]:
         elif isinstance(item, np.integer):
             items[i] = int(item)
         elif not (item is None or item is Ellipsis or isinstance(item, (int, slice, Tensor, Sym))):
-            raise TypeError(f"Tensor index: items must be ints, slices, None, ..., lists or tensors. Received: {item!r} (of type "
-                            f"{type(item).__name__})")
+            raise TypeError(
+                f"Tensor index: items must be ints, slices, None, ..., lists or tensors. Received: {item!r} "
+                "(of type "
+                f"{type(item).__name__})"
+            )
     used = sum(_axes_of(item) for item in items)
     dots = [i for i, item in enumerate(items) if item is Ellipsis]
     if len(dots) > 1:
         raise IndexError("Tensor index: at most one '...' may be given. Received: several")
     if used > x.ndim:
-        raise IndexError(f"Tensor index: at most {x.ndim} indices for a tensor of shape {x.shape}. Received: {used}")
+        raise IndexError(
+            f"Tensor index: at most {x.ndim} indices for a tensor of shape {x.shape}. Received: {used}"
+        )
     fill: list[Any] = [slice(None)] * (x.ndim - used)
     at = dots[0] if dots else len(items)
     return items[:at] + fill + items[at + bool(dots):]
@@ -64,7 +71,9 @@ def _axes_of(item: Any) -> int:
 
 def _bounds(item: slice, extent: Dim) -> tuple[Dim, Dim, int]:
     """begin, end and stride of a slice, clamped to the axis as Python does."""
-    start, stop, step = (int(v.asnumpy()) if isinstance(v, Tensor) else v for v in (item.start, item.stop, item.step))
+    start, stop, step = (
+        int(v.asnumpy()) if isinstance(v, Tensor) else v for v in (item.start, item.stop, item.step)
+    )
     step = 1 if step is None else int(step)
     if step == 0:
         raise ValueError("Tensor index: the step of a slice must not be 0. Received: 0")
@@ -108,7 +117,9 @@ def _basic(x: Tensor, items: Sequence[Any]) -> Tensor:
         else:
             b = _index(item, extent, axis)
             e, s = b + 1, 1
-        sliced = sliced or not (isinstance(b, int) and b == 0 and s == 1 and e is extent or (b, e, s) == (0, extent, 1))
+        sliced = sliced or not (
+            isinstance(b, int) and b == 0 and s == 1 and e is extent or (b, e, s) == (0, extent, 1)
+        )
         begin.append(b)
         end.append(e)
         strides.append(s)
@@ -136,8 +147,9 @@ def getitem(x: Tensor, key: Any) -> Tensor:
 
 
 def _advanced(x: Tensor, items: list[Any]) -> tuple[Tensor, list[int], list[Tensor]]:
-    """Applies the basic items; what remains are integer tensors on some axes of the result. As in NumPy, integers count as tensors
-    when there are tensors, and a mask stands for the indices where it holds (a 0-d one for those of a new axis)."""
+    """Applies the basic items; what remains are integer tensors on some axes of the result. As in NumPy,
+    integers count as tensors when there are tensors, and a mask stands for the indices where it holds (a 0-d
+    one for those of a new axis)."""
     shown: list[Any] = []
     axes, indices = [], []
 
@@ -185,7 +197,11 @@ def _merged(x: Tensor, axes: list[int], indices: list[Tensor]) -> tuple[Tensor, 
 
 def _fitted(value: Any, x: Tensor, shape: tuple[Dim, ...]) -> Tensor:
     """The value with x's dtype, broadcast to the shape of what it overwrites."""
-    value = scalar(value, x.dtype) if isinstance(value, (bool, int, float)) else cast(as_tensor("Tensor assignment", value, "value"), x.dtype)
+    value = (
+        scalar(value, x.dtype)
+        if isinstance(value, (bool, int, float))
+        else cast(as_tensor("Tensor assignment", value, "value"), x.dtype)
+    )
     while value.ndim > len(shape) and value.shape[0] == 1:
         value = Reshape(value, shape=value.shape[1:])
     return value if value.shape == shape else BroadcastTo(value, shape=shape)
@@ -200,7 +216,11 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
     """
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(key, Tensor) and key.dtype is bool_ and (isinstance(value, (bool, int, float)) or getattr(value, "size", 0) == 1):
+    if (
+        isinstance(key, Tensor)
+        and key.dtype is bool_
+        and (isinstance(value, (bool, int, float)) or getattr(value, "size", 0) == 1)
+    ):
         inplace.write(x, _masked(x, key, value))
         return
     items = _expanded(x, key)

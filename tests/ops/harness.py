@@ -53,9 +53,13 @@ class ReferenceEngine:
             results = op.reference(*(x.asnumpy() for x in inputs), **attrs)
         results = results if isinstance(results, tuple) else (results,)
         for kind, array in zip(declared, results, strict=True):
-            assert kind.dtype.numpy == array.dtype, f"{op.name}: infer says {kind}, the reference gives {array.dtype}"
+            assert kind.dtype.numpy == array.dtype, (
+                f"{op.name}: infer says {kind}, the reference gives {array.dtype}"
+            )
             if kind.is_static:
-                assert kind.shape == array.shape, f"{op.name}: infer says {kind}, the reference gives {array.shape}"
+                assert kind.shape == array.shape, (
+                    f"{op.name}: infer says {kind}, the reference gives {array.shape}"
+                )
         outputs = tuple(Tensor(np.array(array)) for array in results)
         return outputs[0] if op.num_outputs == 1 else outputs
 
@@ -114,21 +118,31 @@ def assert_close(found: np.ndarray, expected: np.ndarray, factor: float = 1.0, w
     if finite.any():
         scale = np.abs(b[finite]).max()
         relative = TOLERANCE[name] * factor
-        np.testing.assert_allclose(np.where(finite, a, 0), np.where(finite, b, 0), rtol=relative, atol=relative * min(scale, 1.0) + 1e-300,
-                                   err_msg=what)
+        np.testing.assert_allclose(
+            np.where(finite, a, 0),
+            np.where(finite, b, 0),
+            rtol=relative,
+            atol=relative * min(scale, 1.0) + 1e-300,
+            err_msg=what,
+        )
 
 
-# -- gradients -------------------------------------------------------------------------------------------------
+# -- gradients -----------------------------------------------------------------------------------------------
 def in_float64(sample: Sample) -> tuple[np.ndarray, ...]:
     """The sample's inputs with every float as float64."""
-    return tuple(a.astype(np.float64) if dtypes.from_numpy_dtype(a.dtype).is_float else np.array(a) for a in sample.inputs)
+    return tuple(
+        a.astype(np.float64) if dtypes.from_numpy_dtype(a.dtype).is_float else np.array(a)
+        for a in sample.inputs
+    )
 
 
 def is_float(array: np.ndarray) -> bool:
     return dtypes.from_numpy_dtype(array.dtype).is_float
 
 
-def pullback(function: Callable[..., Any], inputs: Sequence[Tensor], cotangents: Sequence[Tensor | None]) -> list[Tensor | None]:
+def pullback(
+    function: Callable[..., Any], inputs: Sequence[Tensor], cotangents: Sequence[Tensor | None]
+) -> list[Tensor | None]:
     """The cotangents of the inputs, under whatever interpreter is current."""
     tape = Tape()
     tokens = [token_of(x) for x in inputs]

@@ -1,4 +1,5 @@
-"""Records what MindSpore gives for the calls of `mindspore_cases`: ``python tests/ops/record_mindspore.py`` with MindSpore installed.
+"""Records what MindSpore gives for the calls of `mindspore_cases`: ``python tests/ops/record_mindspore.py``
+with MindSpore installed.
 
 What MindSpore itself refuses on the CPU is left out of the record, and named on the output.
 """
@@ -23,7 +24,9 @@ def main() -> None:
             continue
         for number, array in enumerate(results):
             record[f"{text}#{number}"] = array
-    np.savez_compressed(FILE, **{f"a{i}": a for i, a in enumerate(record.values())}, keys=np.array(list(record)))
+    np.savez_compressed(
+        FILE, **{f"a{i}": a for i, a in enumerate(record.values())}, keys=np.array(list(record))
+    )
 
 
 if __name__ == "__main__":

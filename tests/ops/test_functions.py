@@ -1,4 +1,5 @@
-"""Functions that MindSpore's CPU lacks, or whose results were not recorded, against NumPy; and what functions refuse."""
+"""Functions that MindSpore's CPU lacks, or whose results were not recorded, against NumPy; and what functions
+refuse."""
 from __future__ import annotations
 
 import numpy as np
@@ -16,9 +17,21 @@ def close(tensor, expected, tolerance=1e-5):
     np.testing.assert_allclose(tensor.asnumpy(), expected, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize(("equation", "arrays"), [
-    ("bij,bkj->bik", (A, B)), ("bij,jk->bik", (A, C)), ("ij,jk", (A[0], C)), ("bij->bji", (A,)), ("bij->i", (A,)), ("i,j->ij", (A[0, 0], C[0])),
-    ("...ij,...kj->...ik", (A, B)), ("ij,ij->", (A[0], A[1])), ("bij,bkj,jm->bikm", (A, B, C)), ("ij,ik->jk", (A[0], A[1]))])
+@pytest.mark.parametrize(
+    ("equation", "arrays"),
+    [
+        ("bij,bkj->bik", (A, B)),
+        ("bij,jk->bik", (A, C)),
+        ("ij,jk", (A[0], C)),
+        ("bij->bji", (A,)),
+        ("bij->i", (A,)),
+        ("i,j->ij", (A[0, 0], C[0])),
+        ("...ij,...kj->...ik", (A, B)),
+        ("ij,ij->", (A[0], A[1])),
+        ("bij,bkj,jm->bikm", (A, B, C)),
+        ("ij,ik->jk", (A[0], A[1])),
+    ],
+)
 def test_einsum(equation, arrays):
     close(ops.einsum(equation, *map(Tensor, arrays)), np.einsum(equation, *arrays))
 
@@ -30,8 +43,20 @@ def test_einsum_refuses():
         ops.einsum("ij->i", Tensor(A))
 
 
-@pytest.mark.parametrize(("x", "y"), [((3,), (3,)), ((3,), (3, 2)), ((2, 3), (3,)), ((5, 2, 3), (3,)), ((3,), (5, 3, 2)), ((5, 2, 3), (3, 4)),
-                                      ((5, 1, 2, 3), (4, 3, 2)), ((2, 3), (5, 3, 4)), ((0, 3), (3, 2))])
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [
+        ((3,), (3,)),
+        ((3,), (3, 2)),
+        ((2, 3), (3,)),
+        ((5, 2, 3), (3,)),
+        ((3,), (5, 3, 2)),
+        ((5, 2, 3), (3, 4)),
+        ((5, 1, 2, 3), (4, 3, 2)),
+        ((2, 3), (5, 3, 4)),
+        ((0, 3), (3, 2)),
+    ],
+)
 def test_matmul_as_numpy(x, y):
     a, b = RNG.uniform(-1, 1, x).astype(np.float32), RNG.uniform(-1, 1, y).astype(np.float32)
     close(ops.matmul(Tensor(a), Tensor(b)), a @ b)
@@ -60,7 +85,10 @@ def test_batched_gather():
 
 
 def test_transposed_convolution_is_the_adjoint():
-    x, w = RNG.uniform(-1, 1, (1, 2, 3, 3)).astype(np.float32), RNG.uniform(-1, 1, (2, 3, 3, 3)).astype(np.float32)
+    x, w = (
+        RNG.uniform(-1, 1, (1, 2, 3, 3)).astype(np.float32),
+        RNG.uniform(-1, 1, (2, 3, 3, 3)).astype(np.float32),
+    )
     y = ops.conv2d_transpose(Tensor(x), Tensor(w), stride=2, padding=1, output_padding=1)
     assert y.shape == (1, 3, 6, 6)
     z = RNG.uniform(-1, 1, y.shape).astype(np.float32)
@@ -81,7 +109,12 @@ def test_batch_norm_moves_the_running_statistics():
     y = ops.batch_norm(Tensor(x), mean, var, gamma, beta, training=True, momentum=0.25, eps=1e-3)
     axes, line = (0, 2, 3), (1, 2, 1, 1)
     m, v = x.mean(axes), x.var(axes)
-    close(y, (x - m.reshape(line)) / np.sqrt(v + 1e-3).reshape(line) * gamma.asnumpy().reshape(line) + beta.asnumpy().reshape(line), 1e-4)
+    close(
+        y,
+        (x - m.reshape(line)) / np.sqrt(v + 1e-3).reshape(line) * gamma.asnumpy().reshape(line)
+        + beta.asnumpy().reshape(line),
+        1e-4,
+    )
     close(mean, 0.25 * m)
     close(var, 0.75 + 0.25 * v * 72 / 71)
 
@@ -102,9 +135,18 @@ def test_rms_norm():
 def test_python_protocols():
     x = Tensor([[1.0, 2.0], [3.0, 4.0]])
     assert [row.tolist() for row in x] == [[1, 2], [3, 4]] and len(x) == 2 and 3 in x and 9 not in x
-    assert int(Tensor(3.7)) == 3 and float(Tensor([2])) == 2.0 and bool(Tensor([0.5])) and [10, 20][Tensor(1)] == 20
+    assert (
+        int(Tensor(3.7)) == 3
+        and float(Tensor([2])) == 2.0
+        and bool(Tensor([0.5]))
+        and [10, 20][Tensor(1)] == 20
+    )
     assert (~Tensor([True])).tolist() == [False] and (Tensor([True]) & Tensor([False])).tolist() == [False]
-    for convert, error in ((bool, "only one element"), (int, "Only one element"), (float, "Only one element")):
+    for convert, error in (
+        (bool, "only one element"),
+        (int, "Only one element"),
+        (float, "Only one element"),
+    ):
         with pytest.raises(ValueError, match=error):
             convert(x)
     with pytest.raises(TypeError, match="0-d"):
@@ -139,24 +181,38 @@ def test_primitives_say_how_they_are_made():
     with pytest.raises(TypeError, match="Softmax: must be constructed with"):
         ops.Softmax(1, 2)
     with pytest.raises(AttributeError, match="did you mean"):
-        ops.ReLu
+        _ = ops.ReLu
     with pytest.raises(ValueError, match="data_format must be 'NCHW'"):
         ops.MaxPool(2, 2, data_format="NHWC")(Tensor(np.ones((1, 1, 4, 4), np.float32)))
 
 
-@pytest.mark.parametrize(("call", "error", "match"), [
-    (lambda x: ops.reshape(x, (5,)), ValueError, r"must hold the input's|must hold as many"), (lambda x: ops.reshape(x, (-1, -1)), ValueError, "at most one -1"),
-    (lambda x: ops.sum(x, 3), ValueError, r"sum: axis must be in \[-2, 2\)"), (lambda x: ops.sum(x, 1.5), TypeError, "axis must be an int"),
-    (lambda x: ops.cat(()), ValueError, "must not be empty"), (lambda x: ops.cat((x, x[0])), ValueError, "equal shapes but for axis 0"),
-    (lambda x: ops.stack((x, x[:1])), ValueError, "must have one shape"), (lambda x: ops.split(x, 0), ValueError, "must be positive"),
-    (lambda x: ops.softmax(x.astype(ms.int32)), TypeError, "Softmax: the dtype must be float16"), (lambda x: ops.gelu(x, "x"), ValueError, "approximate must be"),
-    (lambda x: ops.gelu(x.astype(ms.int32)), TypeError, "gelu: the input must be a float tensor"), (lambda x: ops.transpose(x, (0,)), ValueError, "each of the 2 axes"),
-    (lambda x: ops.cross_entropy(x, x[0]), TypeError, "class indices"), (lambda x: ops.cross_entropy(x, Tensor([1, 2, 3])), ValueError, r"shape \(2,\)"),
-    (lambda x: ops.clip_by_global_norm(x), TypeError, "list or tuple"), (lambda x: ops.clip_by_value(x), ValueError, "at least one"),
-    (lambda x: ops.mse_loss(x, x, "avg"), ValueError, "reduction must be one of"), (lambda x: ops.arange(0, 3, -1), ValueError, "step must lead"),
-    (lambda x: ops.broadcast_to(x, (3, 2)), ValueError, "must broadcast to"), (lambda x: x + Tensor([1.0, 2.0]), ValueError, "must broadcast"),
-    (lambda x: ops.conv2d(x, x), ValueError, "4-D|index"), (lambda x: ops.max_pool2d(x, 2, dilation=2), NotImplementedError, "dilation must be 1"),
-])
+@pytest.mark.parametrize(
+    ("call", "error", "match"),
+    [
+        (lambda x: ops.reshape(x, (5,)), ValueError, r"must hold the input's|must hold as many"),
+        (lambda x: ops.reshape(x, (-1, -1)), ValueError, "at most one -1"),
+        (lambda x: ops.sum(x, 3), ValueError, r"sum: axis must be in \[-2, 2\)"),
+        (lambda x: ops.sum(x, 1.5), TypeError, "axis must be an int"),
+        (lambda x: ops.cat(()), ValueError, "must not be empty"),
+        (lambda x: ops.cat((x, x[0])), ValueError, "equal shapes but for axis 0"),
+        (lambda x: ops.stack((x, x[:1])), ValueError, "must have one shape"),
+        (lambda x: ops.split(x, 0), ValueError, "must be positive"),
+        (lambda x: ops.softmax(x.astype(ms.int32)), TypeError, "Softmax: the dtype must be float16"),
+        (lambda x: ops.gelu(x, "x"), ValueError, "approximate must be"),
+        (lambda x: ops.gelu(x.astype(ms.int32)), TypeError, "gelu: the input must be a float tensor"),
+        (lambda x: ops.transpose(x, (0,)), ValueError, "each of the 2 axes"),
+        (lambda x: ops.cross_entropy(x, x[0]), TypeError, "class indices"),
+        (lambda x: ops.cross_entropy(x, Tensor([1, 2, 3])), ValueError, r"shape \(2,\)"),
+        (lambda x: ops.clip_by_global_norm(x), TypeError, "list or tuple"),
+        (lambda x: ops.clip_by_value(x), ValueError, "at least one"),
+        (lambda x: ops.mse_loss(x, x, "avg"), ValueError, "reduction must be one of"),
+        (lambda x: ops.arange(0, 3, -1), ValueError, "step must lead"),
+        (lambda x: ops.broadcast_to(x, (3, 2)), ValueError, "must broadcast to"),
+        (lambda x: x + Tensor([1.0, 2.0]), ValueError, "must broadcast"),
+        (lambda x: ops.conv2d(x, x), ValueError, "4-D|index"),
+        (lambda x: ops.max_pool2d(x, 2, dilation=2), NotImplementedError, "dilation must be 1"),
+    ],
+)
 def test_refuses(call, error, match):
     with pytest.raises(error, match=match):
         call(Tensor(np.ones((2, 3), np.float32)))

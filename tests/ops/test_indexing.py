@@ -12,15 +12,42 @@ INDEX = np.array([1, 0])
 MASK = np.array([[True, False, True], [False, False, True]])
 
 KEYS = {
-    "int": 0, "negative": -1, "two ints": (0, 1), "all ints": (1, 2, 3), "slice": slice(1, None), "steps": (slice(None), slice(None, None, 2)),
-    "reversed": (slice(None), slice(None, None, -1)), "reversed part": (..., slice(3, 0, -1)), "empty": (slice(None), slice(1, 0)),
-    "beyond": slice(-9, 99), "ellipsis": ..., "ellipsis int": (..., 1), "int ellipsis int": (0, ..., -1), "new": None,
-    "new within": (slice(None), None, 1), "new last": (..., None), "array": INDEX, "list": [0, 1, 0], "array on axis 1": (slice(None), [2, 0]),
-    "matrix of indices": np.array([[0, 1], [1, 0]]), "two arrays": (INDEX, INDEX), "int and array": (0, slice(None), INDEX),
-    "adjacent arrays": (slice(None), [0, 1], [3, 2]), "apart": (INDEX, slice(None), INDEX), "broadcast": (np.array([[0], [1]]), [0, 2]),
-    "negative indices": (slice(None), [-1, -3]), "mask": ARRAY > 10, "mask of rows": np.array([True, False]), "mask of two axes": MASK,
-    "mask then slice": (MASK, slice(1, 3)), "mask on axis 1": (slice(None), np.array([True, False, True])), "true": True, "false": False,
-    "slice then array": (slice(0, 1), [1, 2]), "new then array": (None, INDEX), "empty list": np.zeros((0,), np.int64),
+    "int": 0,
+    "negative": -1,
+    "two ints": (0, 1),
+    "all ints": (1, 2, 3),
+    "slice": slice(1, None),
+    "steps": (slice(None), slice(None, None, 2)),
+    "reversed": (slice(None), slice(None, None, -1)),
+    "reversed part": (..., slice(3, 0, -1)),
+    "empty": (slice(None), slice(1, 0)),
+    "beyond": slice(-9, 99),
+    "ellipsis": ...,
+    "ellipsis int": (..., 1),
+    "int ellipsis int": (0, ..., -1),
+    "new": None,
+    "new within": (slice(None), None, 1),
+    "new last": (..., None),
+    "array": INDEX,
+    "list": [0, 1, 0],
+    "array on axis 1": (slice(None), [2, 0]),
+    "matrix of indices": np.array([[0, 1], [1, 0]]),
+    "two arrays": (INDEX, INDEX),
+    "int and array": (0, slice(None), INDEX),
+    "adjacent arrays": (slice(None), [0, 1], [3, 2]),
+    "apart": (INDEX, slice(None), INDEX),
+    "broadcast": (np.array([[0], [1]]), [0, 2]),
+    "negative indices": (slice(None), [-1, -3]),
+    "mask": ARRAY > 10,
+    "mask of rows": np.array([True, False]),
+    "mask of two axes": MASK,
+    "mask then slice": (MASK, slice(1, 3)),
+    "mask on axis 1": (slice(None), np.array([True, False, True])),
+    "true": True,
+    "false": False,
+    "slice then array": (slice(0, 1), [1, 2]),
+    "new then array": (None, INDEX),
+    "empty list": np.zeros((0,), np.int64),
 }
 
 
@@ -79,10 +106,16 @@ def test_basic_keys_give_views():
     assert float(x[0, 1, 3]) == 7.0
 
 
-@pytest.mark.parametrize(("key", "error", "match"), [
-    ((0, 0, 0, 0), IndexError, "at most 3 indices"), (2, IndexError, "index 2 is out of bounds for dimension with size 2"),
-    ((..., 0, ...), IndexError, "at most one"), ("x", TypeError, "must be ints"), (slice(None, None, 0), ValueError, "must not be 0"),
-])
+@pytest.mark.parametrize(
+    ("key", "error", "match"),
+    [
+        ((0, 0, 0, 0), IndexError, "at most 3 indices"),
+        (2, IndexError, "index 2 is out of bounds for dimension with size 2"),
+        ((..., 0, ...), IndexError, "at most one"),
+        ("x", TypeError, "must be ints"),
+        (slice(None, None, 0), ValueError, "must not be 0"),
+    ],
+)
 def test_refuses(key, error, match):
     with pytest.raises(error, match=match):
         Tensor(ARRAY)[key]
@@ -112,5 +145,10 @@ def test_gradient_of_an_index():
 
 def test_slices_of_strided_slice():
     x = Tensor(ARRAY)
-    np.testing.assert_array_equal(ms.ops.strided_slice(x, (0, 1, 0), (2, 3, 4), (1, 1, 2)).asnumpy(), ARRAY[0:2, 1:3, 0:4:2])
-    np.testing.assert_array_equal(ms.ops.strided_slice(x, (1, 1), (2, 3), (1, 1), begin_mask=1, shrink_axis_mask=2).asnumpy(), ARRAY[:2, 1])
+    np.testing.assert_array_equal(
+        ms.ops.strided_slice(x, (0, 1, 0), (2, 3, 4), (1, 1, 2)).asnumpy(), ARRAY[0:2, 1:3, 0:4:2]
+    )
+    np.testing.assert_array_equal(
+        ms.ops.strided_slice(x, (1, 1), (2, 3), (1, 1), begin_mask=1, shrink_axis_mask=2).asnumpy(),
+        ARRAY[:2, 1],
+    )

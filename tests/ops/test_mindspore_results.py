@@ -31,7 +31,9 @@ def test_same_as_mindspore(text):
     for y, want in zip(found, expected, strict=True):
         assert (str(y.dtype), y.shape) == (str(want.dtype), want.shape) or want.dtype.kind == "U"
         if want.dtype.kind == "f":
-            np.testing.assert_allclose(y, want, rtol=TOLERANCE[str(want.dtype)], atol=TOLERANCE[str(want.dtype)])
+            np.testing.assert_allclose(
+                y, want, rtol=TOLERANCE[str(want.dtype)], atol=TOLERANCE[str(want.dtype)]
+            )
         else:
             np.testing.assert_array_equal(y, want)
 

@@ -1,4 +1,5 @@
-"""Every sample in PyNative and Graph mode against the reference, and gradients of both modes against the reference's."""
+"""Every sample in PyNative and Graph mode against the reference, and gradients of both modes against the
+reference's."""
 from __future__ import annotations
 
 import numpy as np
@@ -7,11 +8,21 @@ import pytest
 import mycelia as ms
 from mycelia.ops import dispatch
 from mycelia.tensor.tensor import Tensor
-from tests.ops.harness import ENGINES, REFERENCE, assert_close, by_reference, cases, in_float64, is_float, noise, pullback
+from tests.ops.harness import (
+    ENGINES,
+    REFERENCE,
+    assert_close,
+    by_reference,
+    cases,
+    in_float64,
+    is_float,
+    noise,
+    pullback,
+)
 from tests.ops.test_operator_reference import WITHOUT_BATCH
 
-
-# Assign overwrites its input (tests of effects); how many rows NonZero gives depends on the data (tests of indexing).
+# Assign overwrites its input (tests of effects); how many rows NonZero gives depends on the data (tests of
+# indexing).
 ELSEWHERE = {"Assign", "NonZero"}
 
 
@@ -39,7 +50,11 @@ def test_gradient_agrees_with_reference(op, sample, mode):
     def gradient(*tensors):
         count = len(inputs)
         given = list(tensors[count:])
-        found = pullback(lambda *xs: op(*xs, **sample.attrs), tensors[:count], [None if c is None else given.pop(0) for c in cotangents])
+        found = pullback(
+            lambda *xs: op(*xs, **sample.attrs),
+            tensors[:count],
+            [None if c is None else given.pop(0) for c in cotangents],
+        )
         return tuple(g for x, g in zip(inputs, found, strict=True) if is_float(x) and g is not None)
 
     arrays = [*inputs, *(c for c in cotangents if c is not None)]

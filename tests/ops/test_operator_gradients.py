@@ -13,7 +13,11 @@ STEP = 1e-6
 
 def _smooth(op, sample):
     """Has float inputs and outputs; half precision would only repeat what float64 says."""
-    return sample.gradient and op.vjp is not None and any(a.dtype in (np.float32, np.float64) for a in sample.inputs)
+    return (
+        sample.gradient
+        and op.vjp is not None
+        and any(a.dtype in (np.float32, np.float64) for a in sample.inputs)
+    )
 
 
 def _along(op, inputs, attrs, directions, cotangents):
@@ -22,7 +26,9 @@ def _along(op, inputs, attrs, directions, cotangents):
     for sign in (1, -1):
         moved = [x if d is None else x + sign * STEP * d for x, d in zip(inputs, directions, strict=True)]
         outputs = by_reference(op, moved, attrs)
-        total += sign * sum(float((c * y).sum()) for c, y in zip(cotangents, outputs, strict=True) if c is not None)
+        total += sign * sum(
+            float((c * y).sum()) for c, y in zip(cotangents, outputs, strict=True) if c is not None
+        )
     return total / (2 * STEP)
 
 
@@ -53,7 +59,12 @@ def test_gradient_agrees_with_differences(op, sample):
             assert abs(expected) < 1e-6, f"input {i} has a gradient, but the rule gives none"
             continue
         assert g.shape == x.shape
-        np.testing.assert_allclose(float((g.asnumpy() * direction).sum()), expected, rtol=2e-6, atol=2e-7 * max(1.0, np.abs(direction).sum()))
+        np.testing.assert_allclose(
+            float((g.asnumpy() * direction).sum()),
+            expected,
+            rtol=2e-6,
+            atol=2e-7 * max(1.0, np.abs(direction).sum()),
+        )
 
 
 def _attrs(sample):
@@ -69,14 +80,25 @@ def _attrs(sample):
 _LINEAR = {"Sign", "Floor", "Ceil", "Rint", "Trunc", "StopGradient"}
 
 
-@pytest.mark.parametrize(("op", "sample"), cases(lambda op, sample: _smooth(op, sample) and op.name not in _LINEAR
-                                                 and 0 < sum(a.size for a in sample.inputs) < 300, most=6))
+@pytest.mark.parametrize(
+    ("op", "sample"),
+    cases(
+        lambda op, sample: (
+            _smooth(op, sample) and op.name not in _LINEAR and 0 < sum(a.size for a in sample.inputs) < 300
+        ),
+        most=6,
+    ),
+)
 def test_second_gradient_agrees_with_differences(op, sample):
     inputs, attrs = in_float64(sample), _attrs(sample)
     cotangents = _cotangents(op, inputs, attrs)
     if all(c is None for c in cotangents):
         pytest.skip("no float output")
-    moving = [i for i, x in enumerate(inputs) if is_float(x) and not (op.name in ("MaxPoolGrad", "MaxPoolGradGrad") and i < 2)]
+    moving = [
+        i
+        for i, x in enumerate(inputs)
+        if is_float(x) and not (op.name in ("MaxPoolGrad", "MaxPoolGradGrad") and i < 2)
+    ]
     weights = [noise(x, 11 + i) for i, x in enumerate(inputs)]
     fixed_cotangents = _tensors(cotangents)
 
@@ -99,4 +121,6 @@ def test_second_gradient_agrees_with_differences(op, sample):
                 difference += sign * float(as_tuple(first(*_tensors(moved)))[0].asnumpy())
             expected = difference / (2 * STEP)
             got = 0.0 if found[i] is None else float((found[i].asnumpy() * direction).sum())
-            np.testing.assert_allclose(got, expected, rtol=2e-5, atol=2e-6 * max(1.0, np.abs(direction).sum()), err_msg=f"input {i}")
+            np.testing.assert_allclose(
+                got, expected, rtol=2e-5, atol=2e-6 * max(1.0, np.abs(direction).sum()), err_msg=f"input {i}"
+            )

@@ -4,7 +4,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-
 from mycelia.ir.operator import REGISTRY
 from tests.ops.harness import assert_close, by_reference, cases
 from tests.ops.numpy_scalars import NumpyScalars
@@ -34,7 +33,9 @@ def test_every_operator_is_complete():
         assert op.samples is not None or op.name in ("Print",), op.name
         assert (op.definition.__doc__ or "").strip(), op.name
         assert op.vjp is not None or op.name in ("Cond", "While", "PyCall", "BatchNormTrainGrad"), op.name
-        assert op.pointwise or op.batch is not None or op.effects or not op.samples or op.name in WITHOUT_BATCH, op.name
+        assert (
+            op.pointwise or op.batch is not None or op.effects or not op.samples or op.name in WITHOUT_BATCH
+        ), op.name
 
 
 # Nothing to map over, or an extent that depends on the data.

@@ -27,7 +27,7 @@ MINDSPORE = {
     "uint8": "uint8 int16 int16 int32 int64 uint8 - - - float16 float32 float64 bfloat16",
     "uint32": "uint32 - - - - - - uint32 - - - - -",
     "float16": "float16 float16 float16 float16 float16 float16 - - - float16 float32 float64 float32",
-    "bfloat16": "bfloat16 bfloat16 bfloat16 bfloat16 bfloat16 bfloat16 - - - float32 float32 float64 bfloat16",
+    "bfloat16": 6 * "bfloat16 " + "- - - float32 float32 float64 bfloat16",
 }
 
 
@@ -44,10 +44,18 @@ def test_pairs_of_tensors(row):
             assert (x < y).dtype is ms.bool_
 
 
-@pytest.mark.parametrize(("dtype", "with_bool", "with_int", "with_float"), [
-    (ms.bool_, "bool", "int64", "float32"), (ms.int8, "int8", "int8", "float32"), (ms.int32, "int32", "int32", "float32"),
-    (ms.uint8, "uint8", "uint8", "float32"), (ms.float16, "float16", "float16", "float16"), (ms.bfloat16,) + ("bfloat16",) * 3,
-    (ms.float64,) + ("float64",) * 3])
+@pytest.mark.parametrize(
+    ("dtype", "with_bool", "with_int", "with_float"),
+    [
+        (ms.bool_, "bool", "int64", "float32"),
+        (ms.int8, "int8", "int8", "float32"),
+        (ms.int32, "int32", "int32", "float32"),
+        (ms.uint8, "uint8", "uint8", "float32"),
+        (ms.float16, "float16", "float16", "float16"),
+        (ms.bfloat16,) + ("bfloat16",) * 3,
+        (ms.float64,) + ("float64",) * 3,
+    ],
+)
 def test_tensors_with_numbers(dtype, with_bool, with_int, with_float):
     x = ones(dtype)
     for number, expected in ((True, with_bool), (2, with_int), (2.5, with_float)):
@@ -78,9 +86,19 @@ def test_comparison_with_what_is_no_tensor():
     assert (x != "a") is True
 
 
-@pytest.mark.parametrize(("spelling", "expected"), [
-    (ms.float16, "float16"), ("float32", "float32"), ("bool_", "bool"), (np.int32, "int32"), (np.dtype("u1"), "uint8"), (float, "float32"),
-    (int, "int64"), (bool, "bool")])
+@pytest.mark.parametrize(
+    ("spelling", "expected"),
+    [
+        (ms.float16, "float16"),
+        ("float32", "float32"),
+        ("bool_", "bool"),
+        (np.int32, "int32"),
+        (np.dtype("u1"), "uint8"),
+        (float, "float32"),
+        (int, "int64"),
+        (bool, "bool"),
+    ],
+)
 def test_spellings_of_dtypes(spelling, expected):
     assert resolve_dtype("cast", spelling).name == expected
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mycelia.ops import activation, arithmetic, comparison, exponential, selection
-from mycelia.ops import softmaxes
+from mycelia.ops import activation, arithmetic, comparison, exponential, selection, softmaxes
 from mycelia.ops.activation import Sigmoid
 from mycelia.ops.composite import composite
 from mycelia.ops.constants import like
 from mycelia.ops.inference import normalise_axis
 from mycelia.ops.promotion import as_tensor, cast, floating, require_tensor, resolve_dtype
-from mycelia.tensor.tensor import Tensor
 from mycelia.ops.trigonometric import Tanh
+from mycelia.tensor.tensor import Tensor
 
 _ROOT_TWO_OVER_PI = math.sqrt(2.0 / math.pi)
 
@@ -32,7 +31,8 @@ def gelu(input: Any, approximate: str = "none") -> Tensor:
 
     Args:
         input: a float tensor.
-        approximate: ``"none"`` (through erf) or ``"tanh"``: ``x * sigmoid(2 sqrt(2 / pi) (x + 0.044715 x**3))``.
+        approximate: ``"none"`` (through erf) or ``"tanh"``: ``x * sigmoid(2 sqrt(2 / pi) (x + 0.044715
+            x**3))``.
 
     Raises:
         TypeError: an integer tensor.
@@ -53,7 +53,10 @@ def gelu(input: Any, approximate: str = "none") -> Tensor:
 def _float_input(name: str, x: Any) -> Tensor:
     x = require_tensor(name, x)
     if x.dtype.kind != "f":
-        raise TypeError(f"{name}: the input must be a float tensor. Received: {x.type}. Convert it with astype(mindspore.float32)")
+        raise TypeError(
+            f"{name}: the input must be a float tensor. Received: {x.type}. Convert it with "
+            "astype(mindspore.float32)"
+        )
     return x
 
 
@@ -72,7 +75,8 @@ def mish(x: Any) -> Tensor:
 
 @composite
 def softplus(input: Any, beta: float = 1, threshold: float = 20) -> Tensor:
-    """``log(1 + exp(beta * input)) / beta``, and the input itself where ``beta * input`` is above the threshold."""
+    """``log(1 + exp(beta * input)) / beta``, and the input itself where ``beta * input`` is above the
+    threshold."""
     x = _float_input("softplus", input)
     scaled = x * beta
     large = comparison.Greater(scaled, like(threshold, x))

@@ -19,7 +19,9 @@ def _number(name: str, value: Any) -> Any:
     if isinstance(value, Tensor):
         return value.asnumpy().item()
     if not isinstance(value, (bool, int, float)) and not hasattr(value, "item"):
-        raise TypeError(f"{name}: the value must be a number. Received: {value!r} (of type {type(value).__name__})")
+        raise TypeError(
+            f"{name}: the value must be a number. Received: {value!r} (of type {type(value).__name__})"
+        )
     return value.item() if hasattr(value, "item") else value
 
 
@@ -29,12 +31,20 @@ def _kind(value: Any) -> DType:
 
 def zeros(size: Any, dtype: Any = None) -> Tensor:
     """A tensor of zeros, float32 unless told otherwise."""
-    return Full(shape=extents("zeros", size, "size"), value=0, dtype=float32 if dtype is None else resolve_dtype("zeros", dtype))
+    return Full(
+        shape=extents("zeros", size, "size"),
+        value=0,
+        dtype=float32 if dtype is None else resolve_dtype("zeros", dtype),
+    )
 
 
 def ones(shape: Any, dtype: Any = None) -> Tensor:
     """A tensor of ones, float32 unless told otherwise."""
-    return Full(shape=extents("ones", shape), value=1, dtype=float32 if dtype is None else resolve_dtype("ones", dtype))
+    return Full(
+        shape=extents("ones", shape),
+        value=1,
+        dtype=float32 if dtype is None else resolve_dtype("ones", dtype),
+    )
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None) -> Tensor:
@@ -57,7 +67,11 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None) -> Tensor:
         filled = fill_value if dtype is None else cast(fill_value, resolve_dtype("full", dtype))
         return broadcast_to(filled, size)
     value = _number("full", fill_value)
-    return Full(shape=extents("full", size, "size"), value=value, dtype=_kind(value) if dtype is None else resolve_dtype("full", dtype))
+    return Full(
+        shape=extents("full", size, "size"),
+        value=value,
+        dtype=_kind(value) if dtype is None else resolve_dtype("full", dtype),
+    )
 
 
 def fill(type: Any, shape: Any, value: Any) -> Tensor:
@@ -97,7 +111,9 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None)
     """
     if end is None:
         start, end = 0, start
-    start, end, step = (v if isinstance(v, (int, float, Sym)) else _number("arange", v) for v in (start, end, step))
+    start, end, step = (
+        v if isinstance(v, (int, float, Sym)) else _number("arange", v) for v in (start, end, step)
+    )
     symbolic = not all(isinstance(v, (int, float)) for v in (start, end, step))
     floats = any(isinstance(v, float) for v in (start, end, step))
     kind = resolve_dtype("arange", dtype) if dtype is not None else float32 if floats else int64
@@ -105,7 +121,9 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None)
         count: Any = (end - start + (step - 1)) // step
     else:
         if step == 0 or (end - start) * step < 0:
-            raise ValueError(f"arange: step must lead from start to end. Received: start={start}, end={end}, step={step}")
+            raise ValueError(
+                f"arange: step must lead from start to end. Received: start={start}, end={end}, step={step}"
+            )
         count = max(math.ceil((end - start) / step), 0)
     exact = dtypes.float64 if floats else int64
     values = Iota(size=count, dtype=exact)

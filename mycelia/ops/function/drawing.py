@@ -1,5 +1,5 @@
-"""Functions that draw random numbers. Without a seed of its own a draw comes from the default generator, which
-`mindspore.set_seed` seeds, and moves it on; with one it is the same each time."""
+"""Functions that draw random numbers. Without a seed of its own a draw comes from the default generator,
+which `mindspore.set_seed` seeds, and moves it on; with one it is the same each time."""
 from __future__ import annotations
 
 from typing import Any
@@ -28,12 +28,16 @@ def _float_dtype(name: str, dtype: Any) -> dtypes.DType:
 
 def rand(*size: Any, dtype: Any = None, seed: int | None = None) -> Tensor:
     """Uniform numbers of [0, 1), float32 unless told otherwise."""
-    return generator_of(seed).draw(RandomUniform, shape=_size("rand", size), dtype=_float_dtype("rand", dtype))
+    return generator_of(seed).draw(
+        RandomUniform, shape=_size("rand", size), dtype=_float_dtype("rand", dtype)
+    )
 
 
 def randn(*size: Any, dtype: Any = None, seed: int | None = None) -> Tensor:
     """Standard normal numbers, float32 unless told otherwise."""
-    return generator_of(seed).draw(RandomNormal, shape=_size("randn", size), dtype=_float_dtype("randn", dtype))
+    return generator_of(seed).draw(
+        RandomNormal, shape=_size("randn", size), dtype=_float_dtype("randn", dtype)
+    )
 
 
 def rand_like(input: Any, seed: int | None = None, *, dtype: Any = None) -> Tensor:
@@ -137,7 +141,9 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, seed: int | None 
         return x
     if p == 1:
         return x * 0.0
-    keep = generator_of(seed).draw(RandomBernoulli, scalar(1.0 - p, float32), shape=x.shape, dtype=dtypes.bool_)
+    keep = generator_of(seed).draw(
+        RandomBernoulli, scalar(1.0 - p, float32), shape=x.shape, dtype=dtypes.bool_
+    )
     return _dropped(x, keep, float(p))
 
 

@@ -21,8 +21,11 @@ def _fitted(name: str, variable: Tensor, value: Any) -> Tensor:
     if value.shape == variable.shape:
         return value
     if value.size != 1:
-        raise ValueError(f"{name}: the value must have the variable's shape {variable.shape}. Received: a value of shape {value.shape}. "
-                         "Reshape or broadcast it first")
+        raise ValueError(
+            f"{name}: the value must have the variable's shape {variable.shape}. Received: a value of shape "
+            f"{value.shape}. "
+            "Reshape or broadcast it first"
+        )
     from mycelia.ops.function.shaping import reshape
     return BroadcastTo(reshape(value, ()), shape=variable.shape)
 
@@ -48,12 +51,16 @@ def assign(variable: Any, value: Any) -> Tensor:
 
 def assign_add(variable: Any, value: Any) -> Tensor:
     """``variable += value`` in place."""
-    return inplace.write(require_tensor("assign_add", variable, "variable"), variable + _fitted("assign_add", variable, value))
+    return inplace.write(
+        require_tensor("assign_add", variable, "variable"), variable + _fitted("assign_add", variable, value)
+    )
 
 
 def assign_sub(variable: Any, value: Any) -> Tensor:
     """``variable -= value`` in place."""
-    return inplace.write(require_tensor("assign_sub", variable, "variable"), variable - _fitted("assign_sub", variable, value))
+    return inplace.write(
+        require_tensor("assign_sub", variable, "variable"), variable - _fitted("assign_sub", variable, value)
+    )
 
 
 def print_(*input_x: Any) -> None:

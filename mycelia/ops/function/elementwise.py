@@ -1,6 +1,7 @@
 """Functions that work element by element: arithmetic, mathematics, comparison, logic.
 
-Operands are tensors, numbers or lists; two tensors broadcast, and dtypes convert as `mycelia.ops.promotion` says.
+Operands are tensors, numbers or lists; two tensors broadcast, and dtypes convert as `mycelia.ops.promotion`
+says.
 """
 from __future__ import annotations
 
@@ -11,10 +12,29 @@ from typing import Any
 from mycelia.ir import dtypes
 from mycelia.ir.dtypes import bool_, float32
 from mycelia.ir.operator import Operator
-from mycelia.ops import activation, arithmetic, comparison, exponential, logic, rounding, selection, trigonometric
+from mycelia.ops import (
+    activation,
+    arithmetic,
+    comparison,
+    exponential,
+    logic,
+    rounding,
+    selection,
+    trigonometric,
+)
 from mycelia.ops.composite import composite
 from mycelia.ops.constants import like, scalar
-from mycelia.ops.promotion import as_tensor, float_operands, floating, is_number, operands, promote, promote_scalar, refuse, resolve_dtype
+from mycelia.ops.promotion import (
+    as_tensor,
+    float_operands,
+    floating,
+    is_number,
+    operands,
+    promote,
+    promote_scalar,
+    refuse,
+    resolve_dtype,
+)
 from mycelia.tensor.tensor import Tensor
 
 Function = Callable[..., Tensor]
@@ -62,7 +82,7 @@ def _logical(name: str, op: Operator) -> Function:
     return _named(function, name, f"{_sentence(op)} What is not 0 counts as true.")
 
 
-# -- arithmetic ------------------------------------------------------------------------------------------------
+# -- arithmetic ----------------------------------------------------------------------------------------------
 _add, _sub = _binary("add", arithmetic.Add), _binary("sub", arithmetic.Sub)
 
 
@@ -111,11 +131,14 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     if rounding_mode == "trunc":
         x, y = operands("div", input, other)
         return cast(rounding.Trunc(_true_div(x, y)), x.dtype)
-    raise ValueError(f"div: rounding_mode must be None, 'floor' or 'trunc'. Received: rounding_mode={rounding_mode!r}")
+    raise ValueError(
+        f"div: rounding_mode must be None, 'floor' or 'trunc'. Received: rounding_mode={rounding_mode!r}"
+    )
 
 
 def pow(input: Any, exponent: Any) -> Tensor:
-    """``input`` to the power of ``exponent``; small whole powers and the square root go their own, faster way."""
+    """``input`` to the power of ``exponent``; small whole powers and the square root go their own, faster
+    way."""
     if isinstance(input, Tensor) and is_number(exponent) and not isinstance(exponent, bool):
         if exponent == 2:
             return arithmetic.Square(cast(input, promote_scalar("pow", input.dtype, exponent)))
@@ -174,7 +197,7 @@ def xlogy(input: Any, other: Any) -> Tensor:
     return selection.Select(at_zero, zero, x * exponential.Log(selection.Select(at_zero, like(1, x), y)))
 
 
-# -- mathematics -----------------------------------------------------------------------------------------------
+# -- mathematics ---------------------------------------------------------------------------------------------
 sqrt = _float_unary("sqrt", exponential.Sqrt)
 rsqrt = _float_unary("rsqrt", exponential.Rsqrt)
 exp = _float_unary("exp", exponential.Exp)
@@ -231,7 +254,7 @@ def round(input: Any, *, decimals: int = 0) -> Tensor:
     return cast(rounding.Rint(x * 10.0 ** decimals) / 10.0 ** decimals, x.dtype)
 
 
-# -- comparison and logic --------------------------------------------------------------------------------------
+# -- comparison and logic ------------------------------------------------------------------------------------
 equal = _binary("equal", comparison.Equal)
 not_equal = _binary("not_equal", comparison.NotEqual)
 less = _binary("less", comparison.Less)
@@ -251,7 +274,9 @@ bitwise_xor = _binary("bitwise_xor", logic.BitwiseXor)
 bitwise_not = _unary("bitwise_not", logic.BitwiseNot)
 
 
-def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+def isclose(
+    input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> Tensor:
     """Whether ``|input - other| <= atol + rtol * |other|``, element by element."""
     x, y = float_operands("isclose", input, other)
     close = logical_or(equal(x, y), less_equal(abs(x - y), atol + rtol * abs(y)))
@@ -259,7 +284,7 @@ def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, eq
     return logical_or(close, logical_and(isnan(x), isnan(y))) if equal_nan else close
 
 
-# -- choosing, converting --------------------------------------------------------------------------------------
+# -- choosing, converting ------------------------------------------------------------------------------------
 def cast(input: Any, dtype: Any) -> Tensor:
     """The elements converted to a dtype; the tensor itself where it has that dtype.
 
@@ -274,15 +299,29 @@ def cast(input: Any, dtype: Any) -> Tensor:
         >>> cast(Tensor([1.7]), mindspore.int32)
         Tensor(shape=[1], dtype=Int32, value= [1])
     """
-    x, target = as_tensor("cast", input), dtype if isinstance(dtype, dtypes.DType) else resolve_dtype("cast", dtype)
+    x, target = (
+        as_tensor("cast", input),
+        dtype if isinstance(dtype, dtypes.DType) else resolve_dtype("cast", dtype),
+    )
     return x if x.dtype is target else selection.Cast(x, dtype=target)
 
 
 def _choice(name: str, condition: Any, input: Any, other: Any) -> Tensor:
     condition = cast(as_tensor(name, condition, "condition"), bool_)
-    if not isinstance(input, Tensor) and not isinstance(other, Tensor) and is_number(input) and is_number(other):
+    if (
+        not isinstance(input, Tensor)
+        and not isinstance(other, Tensor)
+        and is_number(input)
+        and is_number(other)
+    ):
         floats = isinstance(input, float) or isinstance(other, float)
-        kind = float32 if floats else bool_ if isinstance(input, bool) and isinstance(other, bool) else dtypes.int64
+        kind = (
+            float32
+            if floats
+            else bool_
+            if isinstance(input, bool) and isinstance(other, bool)
+            else dtypes.int64
+        )
         return selection.Select(condition, scalar(input, kind), scalar(other, kind))
     return selection.Select(condition, *operands(name, input, other))
 
@@ -314,7 +353,8 @@ def _bound(name: str, x: Tensor, bound: Any) -> Tensor:
 
 @composite
 def clip_by_value(x: Any, clip_value_min: Any = None, clip_value_max: Any = None) -> Any:
-    """The input no lower than the first bound and no higher than the second; either may be None. Takes lists too.
+    """The input no lower than the first bound and no higher than the second; either may be None. Takes lists
+    too.
 
     Raises:
         ValueError: both bounds are None.
@@ -322,7 +362,10 @@ def clip_by_value(x: Any, clip_value_min: Any = None, clip_value_max: Any = None
     if isinstance(x, (list, tuple)):
         return type(x)(clip_by_value(item, clip_value_min, clip_value_max) for item in x)
     if clip_value_min is None and clip_value_max is None:
-        raise ValueError("clip_by_value: at least one of clip_value_min and clip_value_max must be given. Received: None, None")
+        raise ValueError(
+            "clip_by_value: at least one of clip_value_min and clip_value_max must be given. Received: None, "
+            "None"
+        )
     x = as_tensor("clip_by_value", x)
     if x.dtype.kind != "f" and any(isinstance(b, float) for b in (clip_value_min, clip_value_max)):
         x = cast(x, float32)
@@ -336,7 +379,9 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     return clip_by_value(input, min, max)
 
 
-def nan_to_num(input: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Tensor:
+def nan_to_num(
+    input: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
     """NaN and infinities replaced: by 0 and the dtype's largest and smallest number unless told otherwise."""
     x = as_tensor("nan_to_num", input)
     if x.dtype.kind != "f":
@@ -347,8 +392,11 @@ def nan_to_num(input: Any, nan: float | None = None, posinf: float | None = None
     high = like(float(limits.max) if posinf is None else posinf, x)
     low = like(float(limits.min) if neginf is None else neginf, x)
     infinite = comparison.IsInf(x)
-    x = selection.Select(comparison.IsNan(x), like(nan or 0.0, x), selection.Select(infinite, selection.Select(comparison.Greater(x, zero), high, low), x))
-    return x
+    return selection.Select(
+        comparison.IsNan(x),
+        like(nan or 0.0, x),
+        selection.Select(infinite, selection.Select(comparison.Greater(x, zero), high, low), x),
+    )
 
 
 def promoted_dtype(*xs: Any) -> dtypes.DType:

@@ -7,6 +7,7 @@ from mycelia.ops import convolution, exponential, normalisation, pooling
 from mycelia.ops.arithmetic import Maximum, Square
 from mycelia.ops.composite import composite
 from mycelia.ops.constants import constant, like
+from mycelia.ops.creation import Full
 from mycelia.ops.function.effects import assign
 from mycelia.ops.function.shaping import reshape
 from mycelia.ops.indexing import Gather
@@ -14,7 +15,6 @@ from mycelia.ops.inference import HALVES, normalise_axes, normalise_axis
 from mycelia.ops.movement import Pad, Reshape
 from mycelia.ops.promotion import cast, require_tensor
 from mycelia.ops.reduction import ReduceMax, ReduceMean, ReduceSum
-from mycelia.ops.creation import Full
 from mycelia.tensor.tensor import Tensor
 
 Pads = tuple[int, int, int, int]
@@ -26,11 +26,21 @@ def pair(name: str, value: Any, what: str) -> tuple[int, int]:
         return value, value
     if isinstance(value, (tuple, list)) and len(value) in (1, 2, 4):
         return (int(value[-2 % len(value)]), int(value[-1]))
-    raise TypeError(f"{name}: {what} must be an int or two of them. Received: {what}={value!r} (of type {type(value).__name__})")
+    raise TypeError(
+        f"{name}: {what} must be an int or two of them. Received: {what}={value!r} (of type "
+        f"{type(value).__name__})"
+    )
 
 
-def window_pads(name: str, pad_mode: str, padding: Any, size: tuple[Any, Any], kernel: tuple[int, int], stride: tuple[int, int],
-                dilation: tuple[int, int] = (1, 1)) -> Pads:
+def window_pads(
+    name: str,
+    pad_mode: str,
+    padding: Any,
+    size: tuple[Any, Any],
+    kernel: tuple[int, int],
+    stride: tuple[int, int],
+    dilation: tuple[int, int] = (1, 1),
+) -> Pads:
     """The (top, bottom, left, right) padding of a pad mode: ``"same"``, ``"valid"`` or ``"pad"``.
 
     Raises:
@@ -47,7 +57,9 @@ def window_pads(name: str, pad_mode: str, padding: Any, size: tuple[Any, Any], k
             pads += [total // 2, total - total // 2]
         return tuple(pads)  # type: ignore[return-value]
     if mode != "pad":
-        raise ValueError(f"{name}: pad_mode must be 'same', 'valid' or 'pad'. Received: pad_mode={pad_mode!r}")
+        raise ValueError(
+            f"{name}: pad_mode must be 'same', 'valid' or 'pad'. Received: pad_mode={pad_mode!r}"
+        )
     if isinstance(padding, int):
         return (padding,) * 4
     if len(padding) == 4:
@@ -56,8 +68,16 @@ def window_pads(name: str, pad_mode: str, padding: Any, size: tuple[Any, Any], k
     return high, high, wide, wide
 
 
-def conv2d(input: Any, weight: Any, bias: Any = None, stride: Any = 1, pad_mode: str = "valid", padding: Any = 0, dilation: Any = 1,
-           groups: int = 1) -> Tensor:
+def conv2d(
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    pad_mode: str = "valid",
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
     """Two-dimensional convolution.
 
     Args:
@@ -83,30 +103,68 @@ def conv2d(input: Any, weight: Any, bias: Any = None, stride: Any = 1, pad_mode:
     return y if bias is None else y + Reshape(bias, shape=(1, bias.shape[0], 1, 1))
 
 
-def conv2d_transpose(input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1,
-                     dilation: Any = 1) -> Tensor:
+def conv2d_transpose(
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Tensor:
     """The adjoint of `conv2d`: images grow by the stride. Weight ``[c, out / groups, kh, kw]``."""
     x, w = require_tensor("conv2d_transpose", input), require_tensor("conv2d_transpose", weight, "weight")
     steps, spread = pair("conv2d_transpose", stride, "stride"), pair("conv2d_transpose", dilation, "dilation")
     pads = window_pads("conv2d_transpose", "pad", padding, x.shape[2:], w.shape[2:], steps, spread)
     extra = pair("conv2d_transpose", output_padding, "output_padding")
-    size = tuple((x.shape[2 + i] - 1) * steps[i] - pads[2 * i] - pads[2 * i + 1] + spread[i] * (w.shape[2 + i] - 1) + 1 + extra[i]
-                 for i in range(2))
-    y = convolution.Conv2DInputGrad(x, w, input_shape=(x.shape[0], w.shape[1] * groups, *size), stride=steps, pads=pads, dilation=spread,
-                                    groups=int(groups))
+    size = tuple(
+        (x.shape[2 + i] - 1) * steps[i]
+        - pads[2 * i]
+        - pads[2 * i + 1]
+        + spread[i] * (w.shape[2 + i] - 1)
+        + 1
+        + extra[i]
+        for i in range(2)
+    )
+    y = convolution.Conv2DInputGrad(
+        x,
+        w,
+        input_shape=(x.shape[0], w.shape[1] * groups, *size),
+        stride=steps,
+        pads=pads,
+        dilation=spread,
+        groups=int(groups),
+    )
     return y if bias is None else y + Reshape(bias, shape=(1, bias.shape[0], 1, 1))
 
 
-def conv1d(input: Any, weight: Any, bias: Any = None, stride: int = 1, pad_mode: str = "valid", padding: Any = 0, dilation: int = 1,
-           groups: int = 1) -> Tensor:
+def conv1d(
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: int = 1,
+    pad_mode: str = "valid",
+    padding: Any = 0,
+    dilation: int = 1,
+    groups: int = 1,
+) -> Tensor:
     """One-dimensional convolution of ``[n, c, length]`` with ``[out, c / groups, k]``."""
     sides = (padding, padding) if isinstance(padding, int) else (padding[0], padding[-1])
-    y = conv2d(Reshape(input, shape=(*input.shape[:2], 1, input.shape[2])), Reshape(weight, shape=(*weight.shape[:2], 1, weight.shape[2])),
-               bias, (1, stride), pad_mode, (0, 0, *sides), (1, dilation), groups)
+    y = conv2d(
+        Reshape(input, shape=(*input.shape[:2], 1, input.shape[2])),
+        Reshape(weight, shape=(*weight.shape[:2], 1, weight.shape[2])),
+        bias,
+        (1, stride),
+        pad_mode,
+        (0, 0, *sides),
+        (1, dilation),
+        groups,
+    )
     return Reshape(y, shape=(*y.shape[:2], y.shape[3]))
 
 
-# -- pooling ---------------------------------------------------------------------------------------------------
+# -- pooling -------------------------------------------------------------------------------------------------
 def _rounded_up(size: tuple[Any, Any], kernel: tuple[int, int], stride: tuple[int, int], pads: Pads) -> Pads:
     """Padding after the image so that windows which begin within it all count (ceil mode)."""
     grown = list(pads)
@@ -125,8 +183,16 @@ def _images(name: str, x: Any) -> tuple[Tensor, bool]:
     return (Reshape(x, shape=(1, *x.shape)), True) if x.ndim == 3 else (x, False)
 
 
-def max_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, return_indices: bool = False,
-               ceil_mode: bool = False, pad_mode: str = "pad") -> Tensor:
+def max_pool2d(
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    return_indices: bool = False,
+    ceil_mode: bool = False,
+    pad_mode: str = "pad",
+) -> Tensor:
     """The largest element of each window of images ``[n, c, h, w]``.
 
     Args:
@@ -138,8 +204,10 @@ def max_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, d
         NotImplementedError: dilation, or indices.
     """
     if pair("max_pool2d", dilation, "dilation") != (1, 1) or return_indices:
-        raise NotImplementedError(f"max_pool2d: dilation must be 1 and return_indices False. Received: dilation={dilation}, "
-                                  f"return_indices={return_indices}. Slice the input for dilation")
+        raise NotImplementedError(
+            f"max_pool2d: dilation must be 1 and return_indices False. Received: dilation={dilation}, "
+            f"return_indices={return_indices}. Slice the input for dilation"
+        )
     images, single = _images("max_pool2d", x)
     kernel = pair("max_pool2d", kernel_size, "kernel_size")
     steps = kernel if stride is None else pair("max_pool2d", stride, "stride")
@@ -150,8 +218,16 @@ def max_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, d
     return Reshape(y, shape=y.shape[1:]) if single else y
 
 
-def avg_pool2d(input_x: Any, kernel_size: Any = 1, stride: Any = 1, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True,
-               divisor_override: int = 0, pad_mode: str = "pad") -> Tensor:
+def avg_pool2d(
+    input_x: Any,
+    kernel_size: Any = 1,
+    stride: Any = 1,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int = 0,
+    pad_mode: str = "pad",
+) -> Tensor:
     """The mean of each window of images ``[n, c, h, w]``.
 
     Args:
@@ -218,9 +294,11 @@ def adaptive_max_pool2d(input: Any, output_size: Any) -> Tensor:
     return _adaptive(_adaptive(input, input.ndim - 2, high, ReduceMax), input.ndim - 1, wide, ReduceMax)
 
 
-# -- normalisation ---------------------------------------------------------------------------------------------
+# -- normalisation -------------------------------------------------------------------------------------------
 @composite
-def batch_norm_inference(input_x: Any, mean: Any, var: Any, weight: Any, bias: Any, epsilon: float = 1e-5) -> Tensor:
+def batch_norm_inference(
+    input_x: Any, mean: Any, var: Any, weight: Any, bias: Any, epsilon: float = 1e-5
+) -> Tensor:
     """Batch normalisation by given statistics, as one scale and shift for each channel."""
     x = input_x
     scale = weight * exponential.Rsqrt(var + epsilon)
@@ -229,13 +307,22 @@ def batch_norm_inference(input_x: Any, mean: Any, var: Any, weight: Any, bias: A
     return x * cast(Reshape(scale, shape=lined_up), x.dtype) + cast(Reshape(shift, shape=lined_up), x.dtype)
 
 
-def batch_norm(input_x: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any, training: bool = False, momentum: float = 0.1,
-               eps: float = 1e-5) -> Tensor:
+def batch_norm(
+    input_x: Any,
+    running_mean: Any,
+    running_var: Any,
+    weight: Any,
+    bias: Any,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
     """Batch normalisation over all axes but 1.
 
     Args:
         input_x: ``[n, c, ...]``.
-        running_mean, running_var: ``[c]``; the statistics outside of training. While training they are moved towards the batch's
+        running_mean, running_var: ``[c]``; the statistics outside of training. While training they are moved
+        towards the batch's
             by ``momentum``, in place; the variance by the unbiased one.
         weight, bias: scale and shift, ``[c]``.
         training: use the batch's statistics.
@@ -264,7 +351,9 @@ def _moved(running: Tensor, batch: Tensor, momentum: float, factor: float) -> Te
     return running * (1.0 - momentum) + StopGradient(batch) * (momentum * factor)
 
 
-def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Tensor:
+def layer_norm(
+    input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
+) -> Tensor:
     """Normalises over the last axes, whose extents are ``normalized_shape``, then scales and shifts.
 
     Raises:
@@ -274,16 +363,21 @@ def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any 
     inner = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     begin = x.ndim - len(inner)
     if begin < 0 or x.shape[begin:] != inner:
-        raise ValueError(f"layer_norm: the input must end in normalized_shape {inner}. Received: a tensor of shape {x.shape}")
+        raise ValueError(
+            f"layer_norm: the input must end in normalized_shape {inner}. Received: a tensor of shape "
+            f"{x.shape}"
+        )
     gamma = Full(shape=inner, value=1, dtype=x.dtype) if weight is None else weight
     beta = Full(shape=inner, value=0, dtype=gamma.dtype) if bias is None else bias
     return normalisation.LayerNorm(x, gamma, beta, begin_axis=begin, epsilon=float(eps))[0]
 
 
 @composite
-def layer_norm_with_statistics(x: Any, gamma: Any, beta: Any, begin_norm_axis: int = 1, begin_params_axis: int = 1,
-                               epsilon: float = 1e-7) -> tuple[Tensor, Tensor, Tensor]:
-    """Layer normalisation with its mean and biased variance, where scale and shift may span other axes than the statistics."""
+def layer_norm_with_statistics(
+    x: Any, gamma: Any, beta: Any, begin_norm_axis: int = 1, begin_params_axis: int = 1, epsilon: float = 1e-7
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Layer normalisation with its mean and biased variance, where scale and shift may span other axes than
+    the statistics."""
     begin = normalise_axis("LayerNorm", begin_norm_axis, x.ndim, "begin_norm_axis")
     params = normalise_axis("LayerNorm", begin_params_axis, x.ndim, "begin_params_axis")
     if begin == params:
@@ -297,7 +391,8 @@ def layer_norm_with_statistics(x: Any, gamma: Any, beta: Any, begin_norm_axis: i
 
 @composite
 def rms_norm(x: Any, gamma: Any, epsilon: float = 1e-6) -> Tensor:
-    """The input over the root of the mean of its squares along gamma's axes, scaled by gamma (Zhang and Sennrich 2019)."""
+    """The input over the root of the mean of its squares along gamma's axes, scaled by gamma (Zhang and
+    Sennrich 2019)."""
     axes = tuple(range(x.ndim - gamma.ndim, x.ndim))
     wide = cast(x, normalisation.wide(x.dtype))
     r = exponential.Rsqrt(ReduceMean(Square(wide), axes=axes, keepdims=True) + epsilon)
@@ -305,15 +400,21 @@ def rms_norm(x: Any, gamma: Any, epsilon: float = 1e-6) -> Tensor:
 
 
 @composite
-def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Tensor:
-    """Normalises each of ``num_groups`` groups of channels of ``[n, c, ...]``, then scales and shifts channels.
+def group_norm(
+    input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5
+) -> Tensor:
+    """Normalises each of ``num_groups`` groups of channels of ``[n, c, ...]``, then scales and shifts
+    channels.
 
     Raises:
         ValueError: the channels do not divide by the groups.
     """
     n, c = input.shape[:2]
     if c % num_groups:
-        raise ValueError(f"group_norm: num_groups must divide the channels. Received: num_groups={num_groups} for {c} channels")
+        raise ValueError(
+            f"group_norm: num_groups must divide the channels. Received: num_groups={num_groups} for {c} "
+            "channels"
+        )
     x = reshape(input, (n, num_groups, -1))
     ones, zeros = (Full(shape=x.shape[2:], value=v, dtype=x.dtype) for v in (1, 0))
     y = reshape(normalisation.LayerNorm(x, ones, zeros, begin_axis=2, epsilon=float(eps))[0], input.shape)
@@ -338,10 +439,17 @@ def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> T
     return input / Maximum(size, like(eps, size))
 
 
-# -- resizing --------------------------------------------------------------------------------------------------
-def interpolate(input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None,
-                recompute_scale_factor: bool | None = None) -> Tensor:
-    """Images ``[n, c, h, w]`` (or sequences ``[n, c, length]``) of another size, by nearest neighbour or linear interpolation.
+# -- resizing ------------------------------------------------------------------------------------------------
+def interpolate(
+    input: Any,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+) -> Tensor:
+    """Images ``[n, c, h, w]`` (or sequences ``[n, c, length]``) of another size, by nearest neighbour or
+    linear interpolation.
 
     Raises:
         ValueError: neither size nor scale_factor, or another mode.
@@ -356,7 +464,9 @@ def interpolate(input: Any, size: Any = None, scale_factor: Any = None, mode: st
         size = tuple(int(d * f) for d, f in zip(spatial, factors))
     size = (size,) * len(spatial) if isinstance(size, int) else tuple(size)
     if mode not in ("nearest", "linear", "bilinear"):
-        raise ValueError(f"interpolate: mode must be 'nearest', 'linear' or 'bilinear'. Received: mode={mode!r}")
+        raise ValueError(
+            f"interpolate: mode must be 'nearest', 'linear' or 'bilinear'. Received: mode={mode!r}"
+        )
     for axis, (have, want) in enumerate(zip(spatial, size), 2):
         if have == want:
             continue
@@ -370,6 +480,9 @@ def interpolate(input: Any, size: Any = None, scale_factor: Any = None, mode: st
             at = np.clip((np.arange(want) + 0.5) * (have / want) - 0.5, 0, None)
         low = np.minimum(np.floor(at).astype(np.int64), have - 1)
         share = (at - low).astype(np.float32).reshape((-1,) + (1,) * (x.ndim - axis - 1))
-        first, second = Gather(x, constant(low), axis=axis), Gather(x, constant(np.minimum(low + 1, have - 1)), axis=axis)
+        first, second = (
+            Gather(x, constant(low), axis=axis),
+            Gather(x, constant(np.minimum(low + 1, have - 1)), axis=axis),
+        )
         x = first + (second - first) * cast(constant(share), x.dtype)
     return x

@@ -17,14 +17,21 @@ from mycelia.tensor.tensor import Tensor
 def _require_matrices(name: str, x: Any, y: Any) -> tuple[Tensor, Tensor]:
     x, y = require_tensor(name, x), require_tensor(name, y, "other")
     if x.dtype is not y.dtype:
-        raise TypeError(f"{name}: both operands must have one dtype. Received: {x.type} and {y.type}. Convert one with astype")
+        raise TypeError(
+            f"{name}: both operands must have one dtype. Received: {x.type} and {y.type}. Convert one with "
+            "astype"
+        )
     if x.ndim == 0 or y.ndim == 0:
-        raise ValueError(f"{name}: the operands must have at least one axis. Received: {x.type} and {y.type}. Multiply with *")
+        raise ValueError(
+            f"{name}: the operands must have at least one axis. Received: {x.type} and {y.type}. Multiply "
+            "with *"
+        )
     return x, y
 
 
 def matmul(input: Any, other: Any) -> Tensor:
-    """The matrix product as NumPy defines it: leading axes broadcast, a vector is a row on the left and a column on the right.
+    """The matrix product as NumPy defines it: leading axes broadcast, a vector is a row on the left and a
+    column on the right.
 
     Args:
         input: ``[..., m, k]`` or ``[k]``.
@@ -61,7 +68,9 @@ def matmul(input: Any, other: Any) -> Tensor:
 
 def _batched(x: Tensor, y: Tensor, transpose_a: bool, transpose_b: bool) -> Tensor:
     if x.shape[:-2] != y.shape[:-2]:
-        lead = broadcast_shapes("matmul", (x.type.with_shape(*x.shape[:-2]), y.type.with_shape(*y.shape[:-2])))
+        lead = broadcast_shapes(
+            "matmul", (x.type.with_shape(*x.shape[:-2]), y.type.with_shape(*y.shape[:-2]))
+        )
         x, y = broadcast_to(x, (*lead, *x.shape[-2:])), broadcast_to(y, (*lead, *y.shape[-2:]))
     return BatchMatMul(x, y, transpose_a=transpose_a, transpose_b=transpose_b)
 
@@ -133,7 +142,8 @@ def bias_add(input_x: Any, bias: Any) -> Tensor:
 def einsum(equation: str, *operands: Any) -> Tensor:
     """Sums of products in Einstein's notation, e.g. ``"bhqd,bhkd->bhqk"``.
 
-    Each pair of operands becomes one batched matrix product; repeated indices within an operand are not supported.
+    Each pair of operands becomes one batched matrix product; repeated indices within an operand are not
+    supported.
 
     Raises:
         ValueError: an equation that does not match the operands.
@@ -155,7 +165,10 @@ def _parsed(equation: str, operands: tuple) -> tuple[list[str], str]:
     left, arrow, output = equation.replace(" ", "").partition("->")
     terms = left.split(",")
     if len(terms) != len(operands):
-        raise ValueError(f"einsum: the equation must have one term for each operand. Received: {equation!r} and {len(operands)} operands")
+        raise ValueError(
+            f"einsum: the equation must have one term for each operand. Received: {equation!r} and "
+            f"{len(operands)} operands"
+        )
     letters = [c for c in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" if c not in equation]
     spread = 0
     for i, (term, x) in enumerate(zip(terms, operands)):
@@ -169,7 +182,10 @@ def _parsed(equation: str, operands: tuple) -> tuple[list[str], str]:
     output = output.replace("...", "".join(letters[:spread]))
     for term, x in zip(terms, operands):
         if len(term) != x.ndim or len(set(term)) != len(term):
-            raise ValueError(f"einsum: each term must name every axis of its operand once. Received: {term!r} for shape {x.shape}")
+            raise ValueError(
+                f"einsum: each term must name every axis of its operand once. Received: {term!r} for shape "
+                f"{x.shape}"
+            )
     return terms, output
 
 
@@ -198,7 +214,12 @@ def _contracted(a: str, x: Tensor, b: str, y: Tensor, needed: set[str]) -> tuple
             shape.append(count)
         return reshape(t if order == tuple(range(t.ndim)) else transpose(t, order), tuple(shape))
 
-    product = BatchMatMul(merged(a, x, batch, rows, inner), merged(b, y, batch, inner, columns), transpose_a=False, transpose_b=False)
+    product = BatchMatMul(
+        merged(a, x, batch, rows, inner),
+        merged(b, y, batch, inner, columns),
+        transpose_a=False,
+        transpose_b=False,
+    )
     term = "".join([*batch, *rows, *columns])
     return term, reshape(product, tuple(extent[c] for c in term))
 

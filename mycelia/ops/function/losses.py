@@ -50,7 +50,8 @@ def l1_loss(input: Any, target: Any, reduction: str = "mean") -> Tensor:
 
 @composite
 def smooth_l1_loss(input: Any, target: Any, beta: float = 1.0, reduction: str = "none") -> Tensor:
-    """``d**2 / (2 beta)`` where the difference d is below beta, ``d - beta / 2`` elsewhere (Girshick 2015)."""
+    """``d**2 / (2 beta)`` where the difference d is below beta, ``d - beta / 2`` elsewhere (Girshick
+    2015)."""
     x, y = operands("smooth_l1_loss", input, target)
     d = arithmetic.Abs(x - y)
     loss = Select(comparison.Less(d, like(beta, d)), d * d * (0.5 / beta), d - 0.5 * beta) if beta > 0 else d
@@ -87,7 +88,9 @@ def binary_cross_entropy(logits: Any, labels: Any, weight: Any = None, reduction
 def binary_cross_entropy_with_logits(input: Any, target: Any, weight: Any = None, pos_weight: Any = None,
                                      reduction: str = "mean") -> Tensor:
     """`binary_cross_entropy` of ``sigmoid(input)``, without overflow."""
-    softened = arithmetic.Maximum(-input, like(0, input)) + exponential.Log1p(exponential.Exp(-arithmetic.Abs(input)))
+    softened = arithmetic.Maximum(-input, like(0, input)) + exponential.Log1p(
+        exponential.Exp(-arithmetic.Abs(input))
+    )
     scale = 1.0 if pos_weight is None else (pos_weight - 1.0) * target + 1.0
     loss = (1.0 - target) * input + scale * softened
     return reduced("binary_cross_entropy_with_logits", loss if weight is None else loss * weight, reduction)
@@ -102,7 +105,9 @@ def _hits(target: Tensor, x: Tensor, axis: int) -> Tensor:
     classes = x.shape[axis]
     shape = tuple(1 if i == axis else d for i, d in enumerate(x.shape))
     index = Reshape(cast(target, int64), shape=shape)
-    steps = Reshape(Iota(size=classes, dtype=int64), shape=tuple(classes if i == axis else 1 for i in range(x.ndim)))
+    steps = Reshape(
+        Iota(size=classes, dtype=int64), shape=tuple(classes if i == axis else 1 for i in range(x.ndim))
+    )
     return comparison.Equal(index, steps)
 
 
@@ -112,12 +117,21 @@ def _require_classes(name: str, x: Any, target: Any) -> None:
     expected = x.shape[:axis] + x.shape[axis + 1:]
     if not target.dtype.is_integer or target.shape != expected:
         raise (TypeError if not target.dtype.is_integer else ValueError)(
-            f"{name}: the target must hold class indices (integers) of shape {expected}, or probabilities of shape {x.shape}. "
-            f"Received: input {x.type}, target {target.type}. Convert or reshape the target")
+            f"{name}: the target must hold class indices (integers) of shape {expected}, or probabilities of "
+            f"shape {x.shape}. "
+            f"Received: input {x.type}, target {target.type}. Convert or reshape the target"
+        )
 
 
-def _picked_loss(name: str, log_probabilities: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str,
-                 label_smoothing: float) -> Tensor:
+def _picked_loss(
+    name: str,
+    log_probabilities: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    ignore_index: int,
+    reduction: str,
+    label_smoothing: float,
+) -> Tensor:
     """Minus the picked log-probabilities with weights, smoothed, averaged over the weights that count."""
     x, axis = log_probabilities, _class_axis(log_probabilities)
     hit, zero = _hits(target, x, axis), like(0, x)
@@ -159,9 +173,16 @@ def nll_loss(inputs: Any, target: Any, weight: Any = None, ignore_index: int = -
 
 
 @composite
-def cross_entropy(input: Any, target: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean",
-                  label_smoothing: float = 0.0) -> Tensor:
-    """`nll_loss` of the log-softmax of logits; the target holds class indices, or probabilities of the input's shape.
+def cross_entropy(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """`nll_loss` of the log-softmax of logits; the target holds class indices, or probabilities of the
+    input's shape.
 
     Example:
         >>> cross_entropy(Tensor([[0.0, 0.0]]), Tensor([1]))
@@ -195,24 +216,37 @@ def sparse_softmax_cross_entropy(logits: Any, labels: Any, reduction: str = "non
 def softmax_cross_entropy(logits: Any, labels: Any, reduction: str = "none") -> Tensor:
     """Cross entropy of logits ``[n, classes]`` with probabilities of the same shape."""
     x, y = operands("softmax_cross_entropy", logits, labels)
-    return reduced("softmax_cross_entropy", -ReduceSum(LogSoftmax(x, axis=1) * y, axes=(1,), keepdims=False), reduction)
+    return reduced(
+        "softmax_cross_entropy", -ReduceSum(LogSoftmax(x, axis=1) * y, axes=(1,), keepdims=False), reduction
+    )
 
 
 @composite
-def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: str = "mean") -> Tensor:
-    """1 minus the cosine of similar pairs (target 1), what the cosine exceeds the margin by for others (target -1)."""
+def cosine_embedding_loss(
+    input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: str = "mean"
+) -> Tensor:
+    """1 minus the cosine of similar pairs (target 1), what the cosine exceeds the margin by for others
+    (target -1)."""
     from mycelia.ops.function.linear import cosine_similarity
     cosine = cosine_similarity(input1, input2, input1.ndim - 1)
     zero = like(0, cosine)
     similar = comparison.Greater(cast(target, cosine.dtype), zero)
-    return reduced("cosine_embedding_loss", Select(similar, 1.0 - cosine, arithmetic.Maximum(cosine - margin, zero)), reduction)
+    return reduced(
+        "cosine_embedding_loss",
+        Select(similar, 1.0 - cosine, arithmetic.Maximum(cosine - margin, zero)),
+        reduction,
+    )
 
 
 def global_norm(tensors: Any) -> Tensor:
     """The root of the sum of all squares of a list of tensors, in float32."""
     total = None
     for g in tensors:
-        squares = ReduceSum(arithmetic.Square(cast(g, float32) if g.dtype.itemsize < 4 else g), axes=tuple(range(g.ndim)), keepdims=False)
+        squares = ReduceSum(
+            arithmetic.Square(cast(g, float32) if g.dtype.itemsize < 4 else g),
+            axes=tuple(range(g.ndim)),
+            keepdims=False,
+        )
         squares = cast(squares, float32) if squares.dtype.itemsize < 4 else squares
         total = squares if total is None else total + squares
     return exponential.Sqrt(total)
@@ -232,7 +266,9 @@ def clip_by_global_norm(x: Any, clip_norm: float = 1.0, use_norm: Any = None) ->
         ValueError: a norm that is not positive, or ``use_norm``.
     """
     if not isinstance(x, (list, tuple)):
-        raise TypeError(f"clip_by_global_norm: x must be a list or tuple of tensors. Received: {type(x).__name__}")
+        raise TypeError(
+            f"clip_by_global_norm: x must be a list or tuple of tensors. Received: {type(x).__name__}"
+        )
     if use_norm is not None:
         raise ValueError(f"clip_by_global_norm: use_norm must be None. Received: use_norm={use_norm!r}")
     if clip_norm <= 0:
@@ -242,7 +278,9 @@ def clip_by_global_norm(x: Any, clip_norm: float = 1.0, use_norm: Any = None) ->
     norm = global_norm(x)
     limit = like(float(clip_norm), norm)
     scale = limit / arithmetic.Maximum(norm, limit)
-    return tuple(selection.Cast(g * scale, dtype=g.dtype) if g.dtype is not scale.dtype else g * scale for g in x)
+    return tuple(
+        selection.Cast(g * scale, dtype=g.dtype) if g.dtype is not scale.dtype else g * scale for g in x
+    )
 
 
 def clip_by_norm(x: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False) -> Any:

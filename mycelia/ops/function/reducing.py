@@ -52,7 +52,9 @@ def mean(x: Any, axis: Any = None, keep_dims: bool = False, *, dtype: Any = None
     if x.dtype.kind == "f":
         return reduction.ReduceMean(x, axes=axes, keepdims=bool(keep_dims))
     if x.dtype is bool_:
-        raise TypeError("mean: the input must be a number type. Received: a bool tensor. Convert it with astype")
+        raise TypeError(
+            "mean: the input must be a number type. Received: a bool tensor. Convert it with astype"
+        )
     return cast(reduction.ReduceMean(cast(x, dtypes.float64), axes=axes, keepdims=bool(keep_dims)), x.dtype)
 
 
@@ -99,11 +101,14 @@ def argmax(input: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
 
 
 def argmin(input: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """The index (int32, as MindSpore has it) of the first smallest element along an axis, or in the flattened tensor."""
+    """The index (int32, as MindSpore has it) of the first smallest element along an axis, or in the flattened
+    tensor."""
     return _index(reduction.ArgMin, "argmin", as_tensor("argmin", input), axis, keepdims, dtypes.int32)
 
 
-def _extremum(name: str, reduce: Any, arg: Any, x: Tensor, axis: Any, keepdims: bool) -> tuple[Tensor, Tensor]:
+def _extremum(
+    name: str, reduce: Any, arg: Any, x: Tensor, axis: Any, keepdims: bool
+) -> tuple[Tensor, Tensor]:
     if axis is None:
         value = reduce(x, axes=tuple(range(x.ndim)), keepdims=bool(keepdims))
     else:
@@ -111,7 +116,9 @@ def _extremum(name: str, reduce: Any, arg: Any, x: Tensor, axis: Any, keepdims: 
     return value, _index(arg, name, x, axis, keepdims)
 
 
-def max(input: Any, axis: Any = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> tuple[Tensor, Tensor]:
+def max(
+    input: Any, axis: Any = None, keepdims: bool = False, *, initial: Any = None, where: Any = None
+) -> tuple[Tensor, Tensor]:
     """The largest element along an axis and its index (0 for the whole tensor, as MindSpore has it)."""
     x = _masked("max", as_tensor("max", input), initial, where)
     if axis is None:
@@ -119,7 +126,9 @@ def max(input: Any, axis: Any = None, keepdims: bool = False, *, initial: Any = 
     return _extremum("max", reduction.ReduceMax, reduction.ArgMax, x, axis, keepdims)
 
 
-def min(input: Any, axis: Any = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> tuple[Tensor, Tensor]:
+def min(
+    input: Any, axis: Any = None, keepdims: bool = False, *, initial: Any = None, where: Any = None
+) -> tuple[Tensor, Tensor]:
     """The smallest element along an axis and its index (0 for the whole tensor, as MindSpore has it)."""
     x = _masked("min", as_tensor("min", input), initial, where)
     if axis is None:
@@ -138,7 +147,8 @@ def _masked(name: str, x: Tensor, initial: Any, where: Any) -> Tensor:
 
 @composite
 def var(input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
-    """The variance over axes: squared distances from the mean, summed and divided by the count minus ``ddof``."""
+    """The variance over axes: squared distances from the mean, summed and divided by the count minus
+    ``ddof``."""
     x = floating("var", input)
     axes = normalise_axes("var", axis, x.ndim)
     centred = x - reduction.ReduceMean(x, axes=axes, keepdims=True)
@@ -167,7 +177,8 @@ def logsumexp(input: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
 
 @composite
 def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The p-norm over axes (the flattened tensor when ``dim`` is None); ``ord`` is 2 unless given, may be inf, -inf, 0, 1, ...
+    """The p-norm over axes (the flattened tensor when ``dim`` is None); ``ord`` is 2 unless given, may be
+    inf, -inf, 0, 1, ...
 
     Raises:
         ValueError: another kind of ``ord``.
@@ -196,7 +207,9 @@ def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dty
 def count_nonzero(x: Any, axis: Any = (), keep_dims: bool = False, dtype: Any = dtypes.int32) -> Tensor:
     """How many elements over the axes are not 0."""
     hit = cast(comparison.NotEqual(x, like(0, x)), resolve_dtype("count_nonzero", dtype))
-    return reduction.ReduceSum(hit, axes=normalise_axes("count_nonzero", axis, x.ndim), keepdims=bool(keep_dims))
+    return reduction.ReduceSum(
+        hit, axes=normalise_axes("count_nonzero", axis, x.ndim), keepdims=bool(keep_dims)
+    )
 
 
 def cumsum(x: Any, axis: int, dtype: Any = None) -> Tensor:
@@ -208,7 +221,9 @@ def cumsum(x: Any, axis: int, dtype: Any = None) -> Tensor:
     return reduction.CumSum(x, axis=normalise_axis("cumsum", axis, x.ndim), exclusive=False, reverse=False)
 
 
-def topk(input: Any, k: int, dim: int | None = None, largest: bool = True, sorted: bool = True) -> tuple[Tensor, Tensor]:
+def topk(
+    input: Any, k: int, dim: int | None = None, largest: bool = True, sorted: bool = True
+) -> tuple[Tensor, Tensor]:
     """The k largest (or smallest) elements along an axis, in order, and their indices (int32)."""
     from mycelia.ops.function.shaping import swapaxes
     x = require_tensor("topk", input)

@@ -22,10 +22,16 @@ def extents(name: str, shape: Any, what: str = "shape") -> tuple[Dim, ...]:
     if isinstance(shape, Tensor):
         return tuple(int(d) for d in np.atleast_1d(shape.asnumpy()))
     if isinstance(shape, (tuple, list)):
-        return tuple(int(d.asnumpy()) if isinstance(d, Tensor) else d if not isinstance(d, np.integer) else int(d) for d in shape)
+        return tuple(
+            int(d.asnumpy()) if isinstance(d, Tensor) else d if not isinstance(d, np.integer) else int(d)
+            for d in shape
+        )
     if hasattr(shape, "__index__"):
         return (shape,)
-    raise TypeError(f"{name}: {what} must be an int or a tuple of ints. Received: {what}={shape!r} (of type {type(shape).__name__})")
+    raise TypeError(
+        f"{name}: {what} must be an int or a tuple of ints. Received: {what}={shape!r} (of type "
+        f"{type(shape).__name__})"
+    )
 
 
 def _product(shape: Sequence[Dim]) -> Dim:
@@ -55,9 +61,18 @@ def reshape(input: Any, shape: Any) -> Tensor:
         unknown = [i for i, d in enumerate(wanted) if isinstance(d, int) and d == -1]
         known = _product([d for i, d in enumerate(wanted) if i not in unknown])
         size = _product(x.shape)
-        if len(unknown) > 1 or known == 0 or isinstance(size, int) and isinstance(known, int) and size % known:
-            raise ValueError(f"reshape: the shape {wanted} must hold the input's {size} elements, with at most one -1. Received: a "
-                             f"tensor of shape {x.shape}. Give extents whose product is {size}")
+        if (
+            len(unknown) > 1
+            or known == 0
+            or isinstance(size, int)
+            and isinstance(known, int)
+            and size % known
+        ):
+            raise ValueError(
+                f"reshape: the shape {wanted} must hold the input's {size} elements, with at most one -1. "
+                "Received: a "
+                f"tensor of shape {x.shape}. Give extents whose product is {size}"
+            )
         wanted = tuple(size // known if i in unknown else d for i, d in enumerate(wanted))
     return x if wanted == x.shape else movement.Reshape(x, shape=wanted)
 
@@ -69,8 +84,11 @@ def transpose(input: Any, dims: Any = None) -> Tensor:
         return movement.Transpose(x, perm=tuple(range(x.ndim))[::-1])
     order = extents("transpose", dims, "dims")
     if len(order) != x.ndim:
-        raise ValueError(f"transpose: dims must name each of the {x.ndim} axes once. Received: dims={order} for a tensor of shape {x.shape}. "
-                         "For two axes use swapaxes")
+        raise ValueError(
+            f"transpose: dims must name each of the {x.ndim} axes once. Received: dims={order} for a tensor "
+            f"of shape {x.shape}. "
+            "For two axes use swapaxes"
+        )
     return movement.Transpose(x, perm=tuple(normalise_axis("transpose", d, x.ndim, "dims") for d in order))
 
 
@@ -106,7 +124,9 @@ def broadcast_to(input: Any, shape: Any) -> Tensor:
     x = as_tensor("broadcast_to", input)
     wanted = extents("broadcast_to", shape)
     lead = len(wanted) - x.ndim
-    wanted = tuple(x.shape[i - lead] if isinstance(d, int) and d == -1 and i >= lead else d for i, d in enumerate(wanted))
+    wanted = tuple(
+        x.shape[i - lead] if isinstance(d, int) and d == -1 and i >= lead else d for i, d in enumerate(wanted)
+    )
     return x if wanted == x.shape else movement.BroadcastTo(x, shape=wanted)
 
 
@@ -133,11 +153,14 @@ def squeeze(input: Any, axis: Any = None) -> Tensor:
     else:
         chosen = [normalise_axis("squeeze", a, x.ndim) for a in extents("squeeze", axis, "axis")]
     gone = {i for i in chosen if x.shape[i] == 1}
-    return x if not gone else movement.Reshape(x, shape=tuple(d for i, d in enumerate(x.shape) if i not in gone))
+    return (
+        x if not gone else movement.Reshape(x, shape=tuple(d for i, d in enumerate(x.shape) if i not in gone))
+    )
 
 
 def flatten(input: Any, order: str = "C", *, start_dim: int = 1, end_dim: int = -1) -> Tensor:
-    """The axes from ``start_dim`` to ``end_dim`` merged into one; ``order="F"`` runs through them column-major."""
+    """The axes from ``start_dim`` to ``end_dim`` merged into one; ``order="F"`` runs through them
+    column-major."""
     x = as_tensor("flatten", input)
     if order == "F":
         x = transpose(x, (0, *range(x.ndim - 1, 0, -1)))
@@ -145,11 +168,14 @@ def flatten(input: Any, order: str = "C", *, start_dim: int = 1, end_dim: int = 
         raise ValueError(f"flatten: order must be 'C' or 'F'. Received: order={order!r}")
     if x.ndim < 2 and start_dim == 1:
         return reshape(x, (-1,))
-    first, last = normalise_axis("flatten", start_dim, x.ndim, "start_dim"), normalise_axis("flatten", end_dim, x.ndim, "end_dim")
+    first, last = (
+        normalise_axis("flatten", start_dim, x.ndim, "start_dim"),
+        normalise_axis("flatten", end_dim, x.ndim, "end_dim"),
+    )
     return reshape(x, (*x.shape[:first], _product(x.shape[first:last + 1]), *x.shape[last + 1:]))
 
 
-# -- joining ---------------------------------------------------------------------------------------------------
+# -- joining -------------------------------------------------------------------------------------------------
 def cat(tensors: Any, axis: int = 0) -> Tensor:
     """The tensors one after the other along an axis; dtypes convert to a common one.
 
@@ -158,7 +184,9 @@ def cat(tensors: Any, axis: int = 0) -> Tensor:
         ValueError: an empty list, or shapes that differ off the axis.
     """
     if not isinstance(tensors, (list, tuple)):
-        raise TypeError(f"cat: tensors must be a list or tuple of tensors. Received: {type(tensors).__name__}")
+        raise TypeError(
+            f"cat: tensors must be a list or tuple of tensors. Received: {type(tensors).__name__}"
+        )
     if not tensors:
         raise ValueError("cat: tensors must not be empty. Received: no tensor")
     items = _alike("cat", tensors)
@@ -180,15 +208,20 @@ concat = cat
 def stack(tensors: Any, axis: int = 0) -> Tensor:
     """Tensors of one shape along a new axis."""
     if not isinstance(tensors, (list, tuple)) or not tensors:
-        raise TypeError(f"stack: tensors must be a list or tuple of tensors that is not empty. Received: {tensors!r}")
+        raise TypeError(
+            f"stack: tensors must be a list or tuple of tensors that is not empty. Received: {tensors!r}"
+        )
     items = _alike("stack", tensors)
     if any(x.shape != items[0].shape for x in items):
-        raise ValueError(f"stack: the tensors must have one shape. Received: {', '.join(str(x.shape) for x in items)}. Use cat, or reshape")
+        raise ValueError(
+            f"stack: the tensors must have one shape. Received: {', '.join(str(x.shape) for x in items)}. "
+            "Use cat, or reshape"
+        )
     at = normalise_axis("stack", axis, items[0].ndim + 1)
     return movement.Concat(*(expand_dims(x, at) for x in items), axis=at)
 
 
-# -- taking apart ----------------------------------------------------------------------------------------------
+# -- taking apart --------------------------------------------------------------------------------------------
 def narrow(input: Any, axis: int, start: Any, length: Dim) -> Tensor:
     """``length`` elements from ``start`` on along an axis; a view."""
     x = as_tensor("narrow", input)
@@ -252,10 +285,19 @@ def unbind(input: Any, dim: int = 0) -> tuple[Tensor, ...]:
     return unstack(input, dim)
 
 
-def strided_slice(input_x: Any, begin: Any, end: Any, strides: Any, begin_mask: int = 0, end_mask: int = 0, ellipsis_mask: int = 0,
-                  new_axis_mask: int = 0, shrink_axis_mask: int = 0) -> Tensor:
-    """Python's slice ``begin:end:strides`` on each leading axis; bit i of a mask turns item i into an open end, an ellipsis, a
-    new axis or a single index."""
+def strided_slice(
+    input_x: Any,
+    begin: Any,
+    end: Any,
+    strides: Any,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+) -> Tensor:
+    """Python's slice ``begin:end:strides`` on each leading axis; bit i of a mask turns item i into an open
+    end, an ellipsis, a new axis or a single index."""
     def bit(mask: int, i: int) -> bool:
         return bool(mask >> i & 1)
 
@@ -284,7 +326,7 @@ def slice(input_x: Any, begin: Any, size: Any) -> Tensor:  # noqa: A001
     return movement.StridedSlice(x, begin=first, end=end, strides=(1,) * x.ndim)
 
 
-# -- repeating, turning ----------------------------------------------------------------------------------------
+# -- repeating, turning --------------------------------------------------------------------------------------
 def tile(input: Any, dims: Any) -> Tensor:
     """The input repeated ``dims[i]`` times along each axis, counted from the last."""
     x = as_tensor("tile", input)
@@ -311,7 +353,10 @@ def repeat_interleave(input: Any, repeats: int, axis: int | None = None) -> Tens
     at = 0 if axis is None else normalise_axis("repeat_interleave", axis, x.ndim)
     repeats = int(repeats.asnumpy()) if isinstance(repeats, Tensor) else repeats
     wide = (*x.shape[:at + 1], repeats, *x.shape[at + 1:])
-    return reshape(movement.BroadcastTo(expand_dims(x, at + 1), shape=wide), (*x.shape[:at], x.shape[at] * repeats, *x.shape[at + 1:]))
+    return reshape(
+        movement.BroadcastTo(expand_dims(x, at + 1), shape=wide),
+        (*x.shape[:at], x.shape[at] * repeats, *x.shape[at + 1 :]),
+    )
 
 
 def repeat_elements(x: Any, rep: int, axis: int = 0) -> Tensor:
@@ -327,7 +372,9 @@ def flip(input: Any, dims: Any) -> Tensor:
     end = tuple(-1 if i in turned else d for i, d in enumerate(x.shape))
     if not all(x.shape):
         return x
-    return movement.StridedSlice(x, begin=begin, end=end, strides=tuple(-1 if i in turned else 1 for i in range(x.ndim)))
+    return movement.StridedSlice(
+        x, begin=begin, end=end, strides=tuple(-1 if i in turned else 1 for i in range(x.ndim))
+    )
 
 
 def roll(input: Any, shifts: Any, dims: Any = None) -> Tensor:
@@ -359,8 +406,12 @@ def pad(input_x: Any, padding: Any, mode: str = "constant", value: Any = None) -
     x = as_tensor("pad", input_x)
     counts = extents("pad", padding, "padding")
     if len(counts) % 2 or len(counts) > 2 * x.ndim:
-        raise ValueError(f"pad: padding must hold a pair for each of at most {x.ndim} axes. Received: padding={counts}")
-    pairs = [(0, 0)] * (x.ndim - len(counts) // 2) + [(counts[i], counts[i + 1]) for i in range(len(counts) - 2, -1, -2)]
+        raise ValueError(
+            f"pad: padding must hold a pair for each of at most {x.ndim} axes. Received: padding={counts}"
+        )
+    pairs = [(0, 0)] * (x.ndim - len(counts) // 2) + [
+        (counts[i], counts[i + 1]) for i in range(len(counts) - 2, -1, -2)
+    ]
     if mode == "constant":
         cut = [(-lo if lo < 0 else 0, -hi if hi < 0 else 0) for lo, hi in pairs]
         for axis, (lo, hi) in enumerate(cut):
@@ -372,7 +423,9 @@ def pad(input_x: Any, padding: Any, mode: str = "constant", value: Any = None) -
         raise ValueError(f"pad: mode must be 'constant', 'replicate' or 'reflect'. Received: mode={mode!r}")
     for axis, (lo, hi) in enumerate(pairs):
         if lo or hi:
-            places = np.pad(np.arange(x.shape[axis]), (lo, hi), mode="edge" if mode == "replicate" else "reflect")
+            places = np.pad(
+                np.arange(x.shape[axis]), (lo, hi), mode="edge" if mode == "replicate" else "reflect"
+            )
             x = indexing.Gather(x, constant(places), axis=axis)
     return x
 
@@ -382,16 +435,20 @@ def _any_pair(pairs: Sequence[tuple[int, int]]) -> bool:
 
 
 def meshgrid(*inputs: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
-    """Grids of coordinates: output k varies along axis k (``"ij"``), or with the first two exchanged (``"xy"``)."""
+    """Grids of coordinates: output k varies along axis k (``"ij"``), or with the first two exchanged
+    (``"xy"``)."""
     tensors = inputs[0] if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)) else inputs
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij'. Received: indexing={indexing!r}")
     shape = tuple(x.size for x in tensors)
-    grids = [broadcast_to(reshape(x, tuple(-1 if i == k else 1 for i in range(len(shape)))), shape) for k, x in enumerate(tensors)]
+    grids = [
+        broadcast_to(reshape(x, tuple(-1 if i == k else 1 for i in range(len(shape)))), shape)
+        for k, x in enumerate(tensors)
+    ]
     return tuple(swapaxes(g, 0, 1) if indexing == "xy" and len(grids) > 1 else g for g in grids)
 
 
-# -- picking ---------------------------------------------------------------------------------------------------
+# -- picking -------------------------------------------------------------------------------------------------
 def gather(input_params: Any, input_indices: Any, axis: int, batch_dims: int = 0) -> Tensor:
     """Slices of the input along an axis, picked by a tensor of indices; negative ones count from the end.
 
@@ -406,7 +463,10 @@ def gather(input_params: Any, input_indices: Any, axis: int, batch_dims: int = 0
         return indexing.Gather(x, indices, axis=at)
     lead = x.shape[:batch_dims]
     count = math.prod(lead)
-    flat_x, flat_i = reshape(x, (count, *x.shape[batch_dims:])), reshape(indices, (count, *indices.shape[batch_dims:]))
+    flat_x, flat_i = (
+        reshape(x, (count, *x.shape[batch_dims:])),
+        reshape(indices, (count, *indices.shape[batch_dims:])),
+    )
     picked, _ = indexing.Gather.batch((0, 0), flat_x, flat_i, axis=at - batch_dims)
     return reshape(picked, (*lead, *picked.shape[1:]))
 
@@ -434,15 +494,21 @@ def gather_nd(input_x: Any, indices: Any) -> Tensor:
 def one_hot(indices: Any, depth: int, on_value: Any = 1, off_value: Any = 0, axis: int = -1) -> Tensor:
     """``on_value`` at each index along a new axis of extent ``depth``, ``off_value`` elsewhere."""
     x = as_tensor("one_hot", indices, "indices")
-    dtype = on_value.dtype if isinstance(on_value, Tensor) else int64 if isinstance(on_value, int) else dtypes.float32
+    dtype = (
+        on_value.dtype
+        if isinstance(on_value, Tensor)
+        else int64
+        if isinstance(on_value, int)
+        else dtypes.float32
+    )
     on, off = (v.asnumpy().item() if isinstance(v, Tensor) else v for v in (on_value, off_value))
     hot = indexing.OneHot(x, depth=int(depth), on=on, off=off, dtype=dtype)
     return hot if axis in (-1, x.ndim) else moveaxis(hot, -1, axis)
 
 
 def rows_of_nonzero(x: Tensor) -> Tensor:
-    """One row of indices (int64) for each element that is not 0: worked out on the spot where the tensor has elements, else in the
-    graph, with an extent that is known only when it runs."""
+    """One row of indices (int64) for each element that is not 0: worked out on the spot where the tensor has
+    elements, else in the graph, with an extent that is known only when it runs."""
     if x._storage is None:
         return indexing.NonZero(x)
     return constant(np.argwhere(x.asnumpy()).astype(np.int64))
@@ -472,14 +538,17 @@ def _triangle(x: Tensor, diagonal: int, lower: bool) -> Tensor:
     from mycelia.ops.comparison import GreaterEqual, LessEqual
     from mycelia.ops.creation import Iota
     if x.ndim < 2:
-        raise ValueError(f"{'tril' if lower else 'triu'}: the input must have at least two axes. Received: a tensor of shape {x.shape}")
+        raise ValueError(
+            f"{'tril' if lower else 'triu'}: the input must have at least two axes. Received: a tensor of "
+            f"shape {x.shape}"
+        )
     rows = reshape(Iota(size=x.shape[-2], dtype=int64), (x.shape[-2], 1)) + int(diagonal)
     columns = reshape(Iota(size=x.shape[-1], dtype=int64), (1, x.shape[-1]))
     keep = (LessEqual if lower else GreaterEqual)(columns, rows)
     return selection.Select(keep, x, like(0, x) if x.dtype is not bool_ else like(False, x))
 
 
-# -- asking ----------------------------------------------------------------------------------------------------
+# -- asking --------------------------------------------------------------------------------------------------
 def shape(input_x: Any) -> tuple[Dim, ...]:
     """The shape as a tuple."""
     return require_tensor("shape", input_x).shape
