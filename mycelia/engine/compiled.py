@@ -9,10 +9,12 @@ from typing import Any
 
 from mycelia.codegen.target import Target
 from mycelia.engine import graph_files
+from mycelia.engine.segmented import Segmented
 from mycelia.ir.graph import Graph
 from mycelia.ir.types import Sym
 from mycelia.kernels import cpu  # noqa: F401  (registers the kernels)
 from mycelia.passes.pipeline import optimise
+from mycelia.passes.segments import cut
 from mycelia.passes.specialise import specialise
 from mycelia.plan.build import build
 from mycelia.plan.plan import Plan
@@ -112,7 +114,10 @@ class CompiledGraph:
             with self._lock:
                 graph = specialise(self.graph, [x._shape for x in inputs]) if self.symbolic else self.graph
                 device = inputs[0]._storage.device if inputs else default_device()
-                staged = self._plans[key] = _Staged(graph, self.stable, device, self.name)
+                parts = cut(graph)
+                staged = _Staged(graph, self.stable, device, self.name) if parts is None else Segmented(
+                    parts, lambda part: CompiledGraph(part, self.stable, part.name))
+                self._plans[key] = staged
                 while len(self._plans) > MAX_PLANS:
                     self._plans.popitem(last=False)
             if not self.symbolic:

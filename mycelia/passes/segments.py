@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from mycelia.ir.graph import Graph, Node, Value
 from mycelia.ir.types import Sym
+from mycelia.passes.functionalise import functionalise
 
 
 @dataclass
@@ -43,6 +44,8 @@ def cut(graph: Graph) -> Cut | None:
     if place is None:
         return None
     source = graph.clone()
+    functionalise(source)
+    place = next(i for i, node in enumerate(source.nodes) if is_data_dependent(node))
     node, later = source.nodes[place], source.nodes[place + 1:]
     inside = set(source.inputs) | {v for n in later for v in n.outputs} | set(node.outputs)
     needed = dict.fromkeys(v for n in later for v in n.inputs if v not in inside)

@@ -60,7 +60,8 @@ def explain_script(path: str, arguments: Sequence[str], mode: str | None, everyt
     shown = [g for g in kept if everything or len(g.graph.nodes) > SINGLE_OPERATOR_NODES]
     for graph in shown:
         for staged in graph._plans.values():
-            show_graph(console, graph, staged, recorder)
+            if hasattr(staged, "main"):  # the parts of a cut graph are graphs of their own
+                show_graph(console, graph, staged, recorder)
     hidden = len(kept) - len(shown)
     if hidden:
         console.print(f"{hidden} graphs of one operator are left out; --all shows them")
