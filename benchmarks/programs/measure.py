@@ -187,6 +187,11 @@ def bench(
     emit(case, variant, **figures)
 
 
+def three_losses(step: Callable[[], float]) -> Callable[[float], list[float]]:
+    """The answer of a training step: its loss, and those of the two steps after it, which show the updates."""
+    return lambda loss: [loss, step(), step()]
+
+
 def mean_over(case: str, function: Callable[[], Any], seconds: float, layout: str = "") -> None:
     """The mean time of calls over some seconds, for tables that measure what a busy machine does."""
     first = timed(function)[0]
