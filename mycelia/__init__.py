@@ -13,7 +13,7 @@ from mycelia.common.context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_c
 from mycelia.engine import eager as _eager
 from mycelia.engine.grad import grad, value_and_grad, vjp, vmap
 from mycelia.engine.jit import jit
-from mycelia.engine.structure import mutable
+from mycelia.trace.nesting import mutable
 from mycelia.ir.dtypes import (
     bfloat16,
     bool_,

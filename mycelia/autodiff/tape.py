@@ -7,6 +7,7 @@ gives the tensor a new token (see Griewank and Walther, Evaluating Derivatives, 
 """
 from __future__ import annotations
 
+import dis
 from collections.abc import Sequence
 from typing import Any
 
@@ -48,14 +49,39 @@ class Record:
         return result if isinstance(result, (tuple, list)) else (result,)
 
     def _check_versions(self, tape: Tape) -> None:
+        """Refuses a rule that would read elements which were overwritten since."""
         if self.op.name in _VERSION_FREE:
             return
-        for tensor, version in zip((*self.inputs, *self.outputs), self.versions):
-            if tensor._storage is not None and tensor._storage.version != version:
+        needed = _reads(self.op, len(self.inputs), len(self.outputs))
+        for i, (tensor, version) in enumerate(zip((*self.inputs, *self.outputs), self.versions)):
+            if tensor._storage is not None and tensor._storage.version != version and i in needed:
                 raise RuntimeError(
                     f"the gradient of {self.op.name}{_at(self.line)} needs a tensor of shape {tensor.shape} that was "
                     f"overwritten in place afterwards{_at(tape.last_write.get(id(tensor._storage)))}; write to a copy "
                     f"(x.copy()), or use the form that returns a new tensor")
+
+
+_read_positions: dict[tuple[str, int, int], frozenset[int]] = {}
+
+
+def _reads(op: Operator, inputs: int, outputs: int) -> frozenset[int]:
+    """Which of the inputs and outputs a gradient rule looks at, from its code: the others may be overwritten."""
+    key = (op.name, inputs, outputs)
+    known = _read_positions.get(key)
+    if known is None:
+        everything = frozenset(range(inputs + outputs))
+        code = getattr(op.vjp, "__code__", None)
+        if code is None or code.co_flags & 0x04 or code.co_argcount != 1 + inputs + outputs:
+            known = everything
+        else:
+            loaded: set[str] = set()
+            for instruction in dis.get_instructions(code):
+                if instruction.opname.startswith("LOAD"):
+                    value = instruction.argval
+                    loaded.update(value if isinstance(value, tuple) else (value,) if isinstance(value, str) else ())
+            known = frozenset(i for i in everything if code.co_varnames[1 + i] in loaded)
+        _read_positions[key] = known
+    return known
 
 
 # Rules that read only shapes, never the elements: a later write cannot change their result.
@@ -100,26 +126,35 @@ class Tape:
 
     def __init__(self, below: Interpreter | None = None) -> None:
         self.below = below or dispatch.current()
+        # In a trace a tensor that is written later would show its new value: records hold today's.
+        self.snapshot = getattr(self.below, "snapshot", None)
         self.records: list[Any] = []
         self.native_records = getattr(self.below, "native", False)   # the eager fast path may append tuples of its own
         self.last_write: dict[int, Any] = {}   # id of a storage -> where it was overwritten last
 
     def bind(self, op: Operator, inputs: Sequence[Tensor], attrs: dict[str, Any]) -> Any:
         for x in inputs:
-            view = x._view
-            if view is not None and view.seen != view.root._token:
-                self._refresh(x)
+            if x._view is not None:
+                self.settle(x)
+        snapshot = self.snapshot
+        kept = tuple(inputs) if snapshot is None else tuple([snapshot(x, token_of(x)) for x in inputs])
         result = self.below.bind(op, inputs, attrs)
         outputs = result if type(result) is tuple else (result,)
-        self.records.append(Record(op, attrs, tuple(inputs), outputs))
+        if snapshot is None:
+            self.records.append(Record(op, attrs, kept, outputs))
+        else:
+            self.records.append(Record(op, attrs, kept, tuple([snapshot(y, token_of(y)) for y in outputs])))
         if op.name in VIEW_OPERATORS:
             view = outputs[0]._view
             if view is not None:
                 view.seen = token_of(view.root)
         return result
 
-    def _refresh(self, x: Tensor) -> None:
+    def settle(self, x: Tensor) -> None:
+        """Relates a view to its root again if the root was written since."""
         view = x._view
+        if view is None or view.seen == view.root._token:
+            return
         root_token = token_of(view.root)
         self.below_refresh(x)
         x._token = new_token()
@@ -185,7 +220,7 @@ class Tape:
         if type(record) is Record:
             if not any(y.dtype.is_float for y in record.outputs):
                 return
-            if len(got) == 1:
+            if record.op.num_outputs == 1:
                 g: Any = got[0]
             else:
                 g = tuple(zeros_like(y) if d is None else d for y, d in zip(record.outputs, got))

@@ -5,14 +5,16 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from mycelia.autodiff import control_flow  # noqa: F401  (registers the gradients of Cond and While)
 from mycelia.autodiff.batching import Batch, BatchedTensor, move_axis
 from mycelia.autodiff.tape import Tape, ones_like, token_of, zeros_like
-from mycelia.engine.structure import flatten, map_leaves, unflatten
+from mycelia.trace.nesting import flatten, map_leaves, unflatten
 from mycelia.ops import dispatch
 
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor, View
-from mycelia.trace.tracer import TracedTensor
+from mycelia.trace.control_flow import stage
+from mycelia.trace.tracer import TracedTensor, current_trace
 
 
 def alias(x: Tensor) -> Tensor:
@@ -92,7 +94,7 @@ def value_and_grad(fn: Callable[..., Any], grad_position: Any = 0, weights: Any 
             for p in positions:
                 operands[p] = map_leaves(
                     lambda leaf, p=p: alias(_differentiable(leaf, f"argument {p} of {_name(fn)}")), operands[p])
-            result = fn(*operands, **kwargs)
+            result = _staged(fn)(*operands, **kwargs)
             roots = _roots(result, has_aux, fn)
         leaves: list[Tensor] = []
         structures = [flatten(operands[p], leaves) for p in positions]
@@ -157,7 +159,7 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool
     tape = Tape(below)
     with dispatch.interpreting(tape):
         operands = tuple(map_leaves(lambda leaf: alias(_differentiable(leaf, f"an input of {_name(fn)}")), x) for x in inputs)
-        result = fn(*operands)
+        result = _staged(fn)(*operands)
         outputs, aux = (result[0], result[1:]) if has_aux else (result, None)
         roots: list[Any] = []
         flatten(outputs, roots)
@@ -206,7 +208,7 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callabl
         level = Batch(sizes.pop())
         with dispatch.interpreting(level):
             operands = [x if a is None else BatchedTensor(x, a % x.ndim, level) for x, a in zip(leaves, axes)]
-            result = fn(*unflatten(structure, iter(operands)))
+            result = _staged(fn)(*unflatten(structure, iter(operands)))
         outputs: list[Any] = []
         out_structure = flatten(result, outputs)
         places = _leaf_axes(out_axes, result if isinstance(result, tuple) else (result,))
@@ -247,6 +249,11 @@ def _roots(result: Any, has_aux: bool, fn: Any) -> list[Tensor]:
     roots: list[Any] = []
     flatten(first, roots)
     return [_differentiable(y, f"the result of {_name(fn)}") for y in roots]
+
+
+def _staged(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Inside a trace, the function with control flow on tensors staged."""
+    return fn if current_trace() is None else stage(fn)
 
 
 def _name(fn: Any) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 from mycelia.engine import mode
 from mycelia.engine.guards import Guards
 from mycelia.engine.report import report_recompilation
-from mycelia.engine.structure import flatten, unflatten
+from mycelia.trace.nesting import flatten, unflatten
 from mycelia.ir.types import NeedsConcrete, Sym, TensorType
 from mycelia.ops import dispatch
 from mycelia.tensor.tensor import Tensor

@@ -12,6 +12,8 @@ from mycelia.nn.hooks import HookHandle, run_forward_hooks, run_pre_hooks
 from mycelia.ops import dispatch
 from mycelia.tensor.parameter import Parameter, ParameterTuple
 from mycelia.tensor.tensor import Tensor
+from mycelia.trace.control_flow import stage
+from mycelia.trace.tracer import current_trace
 
 UNNAMED = "Parameter"  # the name of a parameter that was given none
 attribute_epoch = 0
@@ -110,7 +112,7 @@ class Cell:
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._plain and _mode.current:  # PYNATIVE_MODE
+        if self._plain and _mode.current and not dispatch.is_tracing():  # PYNATIVE_MODE
             return self.construct(*args, **kwargs)
         return self._call(args, kwargs)
 
@@ -119,12 +121,13 @@ class Cell:
             from mycelia.engine import jit
 
             return jit.call_cell(self, args, kwargs)
+        construct = stage(self.construct) if current_trace() is not None else self.construct
         if self._plain:
-            return self.construct(*args, **kwargs)
+            return construct(*args, **kwargs)
         if self._compute_dtype is not None:
             args, kwargs = _cast((args, kwargs), self._compute_dtype)
         args, kwargs = run_pre_hooks(self, args, kwargs)
-        return run_forward_hooks(self, args, kwargs, self.construct(*args, **kwargs))
+        return run_forward_hooks(self, args, kwargs, construct(*args, **kwargs))
 
     # -- attributes ----------------------------------------------------------------------------------------
     def __setattr__(self, name: str, value: Any) -> None:

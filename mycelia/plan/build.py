@@ -157,7 +157,7 @@ class _Builder:
                         f"build: {value.type} in graph {self.graph.name} is symbolic; bind the graph first"
                     )
                 roots[value] = _Root(value, position)
-            if name in ("Cond", "While"):
+            if name in ("Cond", "While", "WhileGrad"):
                 choice = Choice(ControlFlow(lambda g: build(g, self.device, self.target)), [])
             else:
                 choice = choose(node, self.device, self.target)

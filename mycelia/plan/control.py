@@ -49,7 +49,7 @@ class Part:
 
 
 class ControlFlow(KernelBase):
-    """Runs `Cond` and `While`."""
+    """Runs `Cond`, `While` and `WhileGrad`."""
 
     name = "ControlFlow"
 
@@ -57,7 +57,7 @@ class ControlFlow(KernelBase):
         self.build = build
 
     def lower(self, node: Node, target: Any) -> list[HostCall]:
-        function = self.cond(node) if node.op.name == "Cond" else self.loop(node)
+        function = {"Cond": self.cond, "While": self.loop, "WhileGrad": self.loop_back}[node.op.name](node)
         return [HostCall(function, f"{node.op.name} chooses what to run")]
 
     def cond(self, node: Node) -> Run:
@@ -85,6 +85,27 @@ class ControlFlow(KernelBase):
                 state, spare = spare, owned or body.fresh()
                 owned = state
             for output, value in zip(outputs, state):
+                output[...] = value
+
+        return run
+
+    def loop_back(self, node: Node) -> Run:
+        from mycelia.autodiff.control_flow import walk_back
+
+        parts = {name: Part(node.attrs[name], self.build) for name in ("cond", "body", "pull")}
+
+        def call(part: Part) -> Callable[[Sequence[np.ndarray]], list[np.ndarray]]:
+            def apply(inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+                outputs = part.fresh()
+                part.run(inputs, outputs)
+                return outputs
+            return apply
+
+        cond, body, pull = (call(part) for part in parts.values())
+
+        def run(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
+            results = walk_back(inputs, cond, body, pull, len(node.attrs["body"].inputs), node.attrs["n_state"])
+            for output, value in zip(outputs, results):
                 output[...] = value
 
         return run

@@ -75,17 +75,19 @@ class Trace:
         graph: what has been built so far.
         captures: arguments and tensors from outside, in the order of the graph's inputs.
         arguments: how many of them are arguments; those come first.
-        parent: the trace that was current when this one began, for subgraphs of control flow.
+        inner: a subgraph of control flow: writes to captured tensors are then values, which the caller hands out, and no
+            ``Assign`` nodes.
     """
 
-    def __init__(self, name: str = "main", parent: Trace | None = None) -> None:
+    def __init__(self, name: str = "main", inner: bool = False) -> None:
         self.graph = Graph(name)
-        self.parent = parent
+        self.inner = inner
         self.captures: list[Tensor] = []
         self.arguments = 0
         self.written: dict[int, Tensor] = {}       # captures that were overwritten, by input index
         self._values: dict[int, Value] = {}        # id of a captured tensor -> current value
         self._inputs: dict[int, int] = {}          # id of a captured tensor -> input index
+        self._tokens: list[tuple[Tensor, int | None]] = []
         self._by_memory: dict[tuple, Tensor] = {}  # captured tensors by the memory that they show
 
     # -- inputs --------------------------------------------------------------------------------------------
@@ -119,6 +121,8 @@ class Trace:
 
     def _adopt(self, tensor: Tensor, value: Value) -> None:
         self._inputs[id(tensor)] = len(self.captures)
+        if self.inner:
+            self._tokens.append((tensor, tensor._token))
         self.captures.append(tensor)  # also keeps the id alive
         self._values[id(tensor)] = value
 
@@ -138,6 +142,12 @@ class Trace:
     def _plain(self, tensor: Tensor) -> TracedTensor:
         """A tensor with the current value and no history of views."""
         return TracedTensor(self, self.value_of(tensor))
+
+    def snapshot(self, tensor: Tensor, token: int) -> TracedTensor:
+        """A tensor with another's present value and identity, which later writes to that one do not change."""
+        twin = TracedTensor(self, self.value_of(tensor))
+        twin._token = token
+        return twin
 
     # -- the interpreter -----------------------------------------------------------------------------------
     def bind(self, op: Operator, inputs: Sequence[Tensor], attrs: dict[str, Any]) -> Any:
@@ -171,13 +181,17 @@ class Trace:
         else:
             old = self.capture(root)
             owner = root if id(root) in self._inputs else self._by_memory[memory_key(root)]
-            node = self.graph.add("Assign", old, new, loc=user_location(2))
-            self._values[id(owner)] = node.output
+            self._values[id(owner)] = new if self.inner else self.graph.add("Assign", old, new, loc=user_location(2)).output
             self.written[self._inputs[id(owner)]] = owner
         root._token = new_token()
 
     def constant(self, array: np.ndarray) -> TracedTensor:
         return TracedTensor(self, self.graph.constant(array, loc=user_location(2)))
+
+    def forget_writes(self) -> None:
+        """Gives captured tensors their identity back: what a subgraph writes happens outside only after its node."""
+        for tensor, token in self._tokens:
+            tensor._token = token
 
     # -- the end -------------------------------------------------------------------------------------------
     def finish(self, outputs: Sequence[Tensor]) -> Graph:
@@ -189,6 +203,14 @@ class Trace:
 def _input_name(tensor: Tensor, index: int) -> str:
     name = getattr(tensor, "name", None)
     return name if isinstance(name, str) and name.replace(".", "_").isidentifier() else f"x{index}"
+
+
+def current_trace() -> Trace | None:
+    """The trace that operators applied now end up in, below any tape; None when they are carried out at once."""
+    interpreter: Any = dispatch.current() if dispatch.is_tracing() else None
+    while interpreter is not None and not isinstance(interpreter, Trace):
+        interpreter = getattr(interpreter, "below", None)
+    return interpreter
 
 
 def constant(array: Any) -> Tensor:
