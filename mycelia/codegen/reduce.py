@@ -151,7 +151,8 @@ def row_text(symbol: str, program: Program, reductions: Sequence[Reduction], lay
         with rows(f, begin, end, inner, arguments.reduced_sizes, arguments.reduced_strides, start) as row:
             reads = [f.byte(p, o) for p, o in zip(bases, row.offsets)]
             row.following = _reduce_row(f, m, program, reductions, layout.walk, group, reads, arguments.steps, row.lo, row.hi, row.carried)
-        for reduction, dtype, value, pointer in zip(reductions, program.outputs, row.carried, arguments.targets):
+        for reduction, value, pointer in zip(reductions, row.carried, arguments.targets):
+            dtype = reduction.dtype
             total = across_lanes(reduction, m, m.wrap(value, reduction.accumulator))
             if partial:
                 place, result = f.add(f.mul(split, kept), loop.index), total
@@ -254,7 +255,8 @@ def column_text(symbol: str, program: Program, reductions: Sequence[Reduction], 
             at = whole
 
         def finish(j: Operand, mask: Value | None) -> None:
-            for r, dtype, frame, pointer in zip(reductions, program.outputs, accumulators, arguments.targets):
+            for r, frame, pointer in zip(reductions, accumulators, arguments.targets):
+                dtype = r.dtype
                 total = m.load(r.accumulator, f.at(memory_type(r.accumulator, 1), frame, j))
                 place = f.add(f.mul(outer.index, inner), left, j)
                 if partial:

@@ -29,7 +29,7 @@ def _ceil(a: int, b: int) -> int:
 
 def reduction_calls(program: Program, kinds: Sequence[str], shape: Sequence[int], strides: Sequence[Sequence[int]],
                     axes: Sequence[int], inputs: Sequence[Arg], outputs: Sequence[Arg], target: Target,
-                    scratch: str = "partial") -> list[Call]:
+                    scratch: str = "partial", keep_wide: bool = False) -> list[Call]:
     """The calls that reduce each output of a program over some axes of its iteration space.
 
     Args:
@@ -37,8 +37,11 @@ def reduction_calls(program: Program, kinds: Sequence[str], shape: Sequence[int]
         shape: the iteration space; strides, for each input, are in elements.
         outputs: where the results go, one per output of the program.
         scratch: name of the scratch memory for partial results.
+        keep_wide: results stay in the accumulators' dtype (float64 for sums of floats) instead of being rounded.
     """
     reductions = [Reduction(kind, dtype) for kind, dtype in zip(kinds, program.outputs)]
+    if keep_wide:
+        reductions = [Reduction(r.kind, r.accumulator) for r in reductions]
     kept_total = _product([e for d, e in enumerate(shape) if d not in axes])
     count = _product([e for d, e in enumerate(shape) if d in axes])
     if kept_total == 0:
@@ -66,11 +69,11 @@ def reduction_calls(program: Program, kinds: Sequence[str], shape: Sequence[int]
         each, part, splits = max(1, share // (length * width)), length, 1
     partial = splits > 1
     layout = Layout(walk, len(kept_dims), len(reduced_dims))
-    kinds_key = ",".join(kinds)
+    kinds_key = ",".join(f"{r.kind}:{r.dtype.name}" for r in reductions)
     suffix = "p" if partial else "d"
     make = generator.row_text if by_rows else generator.column_text
     way = "rows" if by_rows else "columns"
-    symbol = f"reduce_{way}_{'_'.join(kinds)}_{program.symbol}_{layout.key}_{suffix}"
+    symbol = f"reduce_{way}_{'_'.join(kinds)}{'_wide' if keep_wide else ''}_{program.symbol}_{layout.key}_{suffix}"
     code = Code(symbol, f"reduce/{way}/{kinds_key}/{program.key}/{layout.key}/{suffix}",
                 lambda: make(symbol, program, reductions, layout, target, partial))
     works = [Work(splits * kept_total * generator.accumulator_bytes(r), f"{scratch}{i}") for i, r in enumerate(reductions)]
