@@ -20,6 +20,10 @@ from mycelia.tensor.tensor import Tensor, View, new_token
 from mycelia.trace.location import user_frame
 
 
+# A tag of operators whose rule takes None for the cotangent of any output but the first.
+OPTIONAL_COTANGENTS = "optional_cotangents"
+
+
 def token_of(tensor: Tensor) -> int:
     token = tensor._token
     if token is None:
@@ -223,7 +227,9 @@ class Tape:
             if record.op.num_outputs == 1:
                 g: Any = got[0]
             else:
-                g = tuple(zeros_like(y) if d is None else d for y, d in zip(record.outputs, got))
+                absent = OPTIONAL_COTANGENTS in record.op.tags
+                g = tuple(d if d is not None or absent and i else zeros_like(y)
+                          for i, (y, d) in enumerate(zip(record.outputs, got)))
             results = record.cotangents(g, self)
             pointwise = record.op.pointwise
             for x, token, d in zip(record.inputs, record.in_tokens, results):

@@ -113,7 +113,12 @@ def _bn_grad_samples() -> Iterator[Sample]:
 _F32 = dtypes.float32
 
 
-@operator("BatchNormTrain", num_outputs=3)
+def _or_zeros(cotangent: Any, like: Any) -> Any:
+    from mycelia.ops.creation import Full
+    return Full(shape=like.shape, value=0.0, dtype=like.dtype) if cotangent is None else cotangent
+
+
+@operator("BatchNormTrain", num_outputs=3, tags=("optional_cotangents",))
 class BatchNormTrain:
     """Normalises each channel (axis 1) by its statistics over all other axes; gives y, the mean and the
     biased variance."""
@@ -137,6 +142,9 @@ class BatchNormTrain:
     def vjp(g, x, gamma, beta, y, mean, var, *, epsilon):
         gy, gmean, gvar = g
         dx, dgamma, dbeta = BatchNormTrainGrad(gy, x, gamma, mean, var, epsilon=epsilon)
+        if gmean is None and gvar is None:  # nobody read the statistics: the usual case, and all of dx
+            return dx, dgamma, dbeta
+        gmean, gvar = (_or_zeros(v, like) for v, like in ((gmean, mean), (gvar, var)))
         centred = _in(x, mean.dtype) - _per_channel(mean, x)
         through = (_per_channel(gmean, x) + _per_channel(2.0 * gvar, x) * centred) * (1.0 / _channel_count(x))
         return dx + _in(through, x.dtype), dgamma, dbeta
@@ -304,7 +312,7 @@ def _ln_grad_samples() -> Iterator[Sample]:
         yield Sample((dy, x, gamma, mean, rstd), {"begin_axis": sample.attrs["begin_axis"]}, tolerance=16.0)
 
 
-@operator("LayerNorm", num_outputs=3)
+@operator("LayerNorm", num_outputs=3, tags=("optional_cotangents",))
 class LayerNorm:
     """Normalises over the axes from ``begin_axis`` on; gives y, and mean and 1 / sqrt(variance + epsilon)
     with those axes kept as 1. ``gamma`` and ``beta`` have the shape ``x.shape[begin_axis:]``."""
@@ -328,6 +336,9 @@ class LayerNorm:
     def vjp(g, x, gamma, beta, y, mean, rstd, *, begin_axis, epsilon):
         gy, gmean, grstd = g
         dx, dgamma, dbeta = LayerNormGrad(gy, x, gamma, mean, rstd, begin_axis=begin_axis)
+        if gmean is None and grstd is None:
+            return dx, dgamma, dbeta
+        gmean, grstd = (_or_zeros(v, like) for v, like in ((gmean, mean), (grstd, rstd)))
         centred = _in(x, mean.dtype) - mean
         # d rstd / dx = -rstd^3 (x - mean) / N
         through = (gmean - grstd * (rstd * rstd * rstd) * centred) * (1.0 / _row_count(x, begin_axis))
