@@ -1,4 +1,6 @@
-"""The machine that is measured: processor, instruction set, and the floors of one core from kernels of our own."""
+"""The machine that is measured: processor, instruction set, and the floors of one core from kernels of our
+own."""
+
 from __future__ import annotations
 
 import ctypes
@@ -81,7 +83,8 @@ def _multiply_add(lanes: int) -> str:
     chains = range(CHAINS)
     start = "\n".join(f"  %s{k} = phi {vector} [ %x, %entry ], [ %n{k}, %loop ]" for k in chains)
     body = "\n".join(
-        f"  %n{k} = call {vector} @llvm.fma.v{lanes}f32({vector} %s{k}, {vector} %x, {vector} %x)" for k in chains
+        f"  %n{k} = call {vector} @llvm.fma.v{lanes}f32({vector} %s{k}, {vector} %x, {vector} %x)"
+        for k in chains
     )
     return f"""
 declare {vector} @llvm.fma.v{lanes}f32({vector}, {vector}, {vector})

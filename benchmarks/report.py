@@ -1,4 +1,5 @@
 """Tables of results as text, and goals that are judged by them."""
+
 from __future__ import annotations
 
 import re
@@ -19,10 +20,14 @@ def columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def report(table: str, result: Result, floors: Floors, settings: Settings) -> str:
-    """The text of a table: minima and medians, first calls, shares of the machine's floors, differences, problems."""
+    """The text of a table: minima and medians, first calls, shares of the machine's floors, differences,
+    problems."""
     frameworks = [f for f in FRAMEWORKS if any(f in of for of in result.rows.values())]
     plural = "s" * (settings.threads > 1)
-    parts = [f"\n{table}: {TABLES[table].text}", f"{settings.threads} thread{plural}, best of {settings.rounds} round(s)"]
+    parts = [
+        f"\n{table}: {TABLES[table].text}",
+        f"{settings.threads} thread{plural}, best of {settings.rounds} round(s)",
+    ]
 
     def cell(case: str, framework: str) -> str:
         row = result.best(case, framework)
@@ -45,7 +50,9 @@ def report(table: str, result: Result, floors: Floors, settings: Settings) -> st
         ("gflops", "FMA peak of one core", floors.gflops, "GF/s"),
         ("gbs", "read bandwidth of one core", floors.gbs, "GB/s"),
     ):
-        parts += _shares(result, frameworks, rate, name, floor * (settings.threads if rate == "gflops" else 1), measured)
+        parts += _shares(
+            result, frameworks, rate, name, floor * (settings.threads if rate == "gflops" else 1), measured
+        )
     parts += _differences(result, frameworks)
     parts += [f"! {problem}" for problem in result.problems]
     return "\n".join(parts)
@@ -69,7 +76,9 @@ def _shares(
     for case in result.rows:
         best = {f: result.best(case, f) for f in frameworks}
         if floor and any(row and rate in row for row in best.values()):
-            rows.append([case, *(number(row[rate] / floor) if row and rate in row else "-" for row in best.values())])
+            rows.append(
+                [case, *(number(row[rate] / floor) if row and rate in row else "-" for row in best.values())]
+            )
     title = f"\nshare of the {name}, {floor:.4g} {unit}"
     return [title, columns(["case", *frameworks], rows)] if rows else []
 
@@ -77,17 +86,20 @@ def _shares(
 def _differences(result: Result, frameworks: list[str]) -> list[str]:
     rows = []
     for case, of in result.rows.items():
-        largest = {f: [r["difference"] for r in of.get(f, {}).values() if "difference" in r] for f in frameworks}
+        largest = {
+            f: [r["difference"] for r in of.get(f, {}).values() if "difference" in r] for f in frameworks
+        }
         if any(largest.values()):
             rows.append([case, *(f"{max(d):.1g}" if d else "-" for d in largest.values())])
     title = "\nlargest difference of answers from the first framework's, same weights"
     return [title, columns(["case", *frameworks], rows)] if rows else []
 
 
-# -- goals -------------------------------------------------------------------------------------------------------
+# -- goals --
 def metric(result: Result, floors: Floors, case: str, name: str) -> float | None:
-    """A figure of a case: ``peer`` (best peer's time over Mycelia's), a framework's name, ``eager`` (best eager PyTorch's),
-    ``time`` (Mycelia's own), ``fma`` and ``read`` (share of the core's FMA peak, of its read bandwidth)."""
+    """A figure of a case: ``peer`` (best peer's time over Mycelia's), a framework's name, ``eager`` (best
+    eager PyTorch's), ``time`` (Mycelia's own), ``fma`` and ``read`` (share of the core's FMA peak, of its
+    read bandwidth)."""
     own = result.best(case, OWN)
     if own is None:
         return None
@@ -114,7 +126,9 @@ def judge(goals: Sequence[str], results: dict[str, Result], floors: Floors) -> t
     for goal in goals:
         found = re.fullmatch(r"(.+): (\w+) (>=|<=) ([\d.]+)", goal)
         if found is None:
-            raise ValueError(f"a goal must read 'CASE: METRIC >= NUMBER' or 'CASE: METRIC <= NUMBER'. Received: {goal!r}")
+            raise ValueError(
+                f"a goal must read 'CASE: METRIC >= NUMBER' or 'CASE: METRIC <= NUMBER'. Received: {goal!r}"
+            )
         case, name, sign, wanted = found.groups()
         owner = next((result for result in results.values() if case in result.rows), None)
         value = metric(owner, floors, case, name) if owner else None

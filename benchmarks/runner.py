@@ -1,4 +1,6 @@
-"""Starts the measuring programs, each variant in a process of its own, pinned and interleaved, and keeps what they say."""
+"""Starts the measuring programs, each variant in a process of its own, pinned and interleaved, and keeps what
+they say."""
+
 from __future__ import annotations
 
 import json
@@ -68,13 +70,14 @@ class Runner:
         self.folder = Path(self._scratch.name)
         self.floors = Floors()
 
-    # -- interpreters ------------------------------------------------------------------------------------------
+    # -- interpreters --
     def python(self, framework: str) -> str:
         pythons = self.settings.pythons
         return pythons.get(framework) or (framework == "numpy" and pythons.get("torch")) or sys.executable
 
     def has(self, framework: str) -> bool:
-        find = f"import importlib.util as u, sys; sys.exit(u.find_spec({MODULES.get(framework, framework)!r}) is None)"
+        module = MODULES.get(framework, framework)
+        find = f"import importlib.util as u, sys; sys.exit(u.find_spec({module!r}) is None)"
         command = [self.python(framework), "-c", find]
         return subprocess.run(command, capture_output=True, env=self._environment(framework)).returncode == 0
 
@@ -87,8 +90,10 @@ class Runner:
             environment["PYTHONPATH"] = os.pathsep.join(filter(None, (root, environment.get("PYTHONPATH"))))
         return environment
 
-    # -- one process -------------------------------------------------------------------------------------------
-    def program(self, framework: str, table: str, variant: str, cores: list[int] | None, name: str = "") -> list[Row]:
+    # -- one process --
+    def program(
+        self, framework: str, table: str, variant: str, cores: list[int] | None, name: str = ""
+    ) -> list[Row]:
         """Runs a program and returns its rows; its failure is a row too."""
         settings, out, log = self.settings, self.folder / "rows", self.folder / "log"
         out.write_text("")
@@ -111,7 +116,12 @@ class Runner:
         try:
             with log.open("w") as file:
                 done = subprocess.run(
-                    command, cwd=self.folder, env=environment, stdout=file, stderr=file, timeout=settings.timeout
+                    command,
+                    cwd=self.folder,
+                    env=environment,
+                    stdout=file,
+                    stderr=file,
+                    timeout=settings.timeout,
                 )
             status: Any = done.returncode
         except subprocess.TimeoutExpired:
@@ -120,7 +130,12 @@ class Runner:
         if status:
             last = " | ".join(log.read_text(errors="replace").splitlines()[-2:])[-300:]
             rows.append(
-                {"case": "*", "framework": framework, "variant": variant, "error": f"ended with {status}: {last}"}
+                {
+                    "case": "*",
+                    "framework": framework,
+                    "variant": variant,
+                    "error": f"ended with {status}: {last}",
+                }
             )
         return rows
 
@@ -128,7 +143,11 @@ class Runner:
         """Raises the FMA peak and the read bandwidth to what one core reaches now."""
         command = [*_pin(self._cores(1)), sys.executable, "-m", "benchmarks.machine"]
         done = subprocess.run(
-            command, cwd=PROGRAM_FOLDER.parent.parent, env=self._environment(OWN), capture_output=True, text=True
+            command,
+            cwd=PROGRAM_FOLDER.parent.parent,
+            env=self._environment(OWN),
+            capture_output=True,
+            text=True,
         )
         if done.returncode == 0:
             gflops, gbs = map(float, done.stdout.split())
@@ -137,7 +156,7 @@ class Runner:
     def _cores(self, count: int) -> list[int]:
         return sorted(os.sched_getaffinity(0))[-count:]
 
-    # -- one table ---------------------------------------------------------------------------------------------
+    # -- one table --
     def run(self, table: str) -> Result:
         """Measures a table: every variant once in each round, so that a busy spell hits all alike."""
         if table == "shared_core":
@@ -145,7 +164,10 @@ class Runner:
         result, spec, jobs = Result(), TABLES[table], self._jobs(table)
         if spec.exported and any(framework in ("ort", "openvino") for framework, _ in jobs):
             self._note(result, self.program("torch", "export", table, None), table, 0)
-        cores = None if table == "first_call" else self._cores(self.settings.threads)
+        threads = self.settings.threads
+        if table == "first_call":  # on the whole machine, since compilation may use it
+            self.settings.threads = len(os.sched_getaffinity(0))
+        cores = self._cores(self.settings.threads)
         for turn in range(1, (2 if table == "first_call" else self.settings.rounds) + 1):
             self.measure_floors()
             for framework, variant in jobs:
@@ -158,7 +180,11 @@ class Runner:
                 if table == "first_call":  # the second process finds what the first one compiled
                     for row in rows:
                         row["case"] += " cold" if turn == 1 else " warm"
+                if spec.apart:
+                    for row in rows:
+                        row["case"] += f" {variant}"
                 self._note(result, rows, variant, turn)
+        self.settings.threads = threads
         self._compare(result, spec.tolerance)
         return result
 
@@ -192,14 +218,23 @@ class Runner:
 
     @staticmethod
     def _hopeless(result: Result, framework: str, job: str) -> bool:
-        """Whether a variant took over twice its framework's best in every case: it cannot become the minimum."""
-        seen = [(row, of[framework]) for of in result.rows.values() if framework in of
-                for row in of[framework].values() if row["job"] == job]  # fmt: skip
-        return bool(seen) and all(row["min"] > 2 * min(r["min"] for r in others.values()) for row, others in seen)
+        """Whether a variant took over twice its framework's best in every case: it cannot become the
+        minimum."""
+        seen = [
+            (row, of[framework])
+            for of in result.rows.values()
+            if framework in of
+            for row in of[framework].values()
+            if row["job"] == job
+        ]
+        return bool(seen) and all(
+            row["min"] > 2 * min(r["min"] for r in others.values()) for row, others in seen
+        )
 
-    # -- answers -----------------------------------------------------------------------------------------------
+    # -- answers --
     def _compare(self, result: Result, tolerance: float | None) -> None:
-        """Holds every answer against PyTorch's (or the first there is): equal weights must give equal results."""
+        """Holds every answer against PyTorch's (or the first there is): equal weights must give equal
+        results."""
         for case, frameworks in result.rows.items():
             reference: tuple[str, np.ndarray] | None = None
             for framework, variants in frameworks.items():
@@ -213,13 +248,15 @@ class Runner:
                     row["difference"] = _difference(answer, reference[1])
                     if tolerance is not None and not row["difference"] <= tolerance:
                         result.problems.append(
-                            f"{framework} {variant}, {case}: the answer differs from that of {reference[0]} by "
+                            f"{framework} {variant}, {case}: the answer differs from that of {reference[0]} "
+                            "by "
                             f"{row['difference']:.2g} of its largest element, more than {tolerance:g}"
                         )
 
-    # -- a busy machine ----------------------------------------------------------------------------------------
+    # -- a busy machine --
     def _shared_core(self) -> Result:
-        """One thread on the free core against two threads on both, while a process keeps the other core busy."""
+        """One thread on the free core against two threads on both, while a process keeps the other core
+        busy."""
         result, jobs = Result(), self._jobs("shared_core")
         free, taken = ([*self._cores(2), *self._cores(1)])[:2]
         if any(framework in ("ort", "openvino") for framework, _ in jobs):
@@ -244,7 +281,9 @@ class Runner:
 def _difference(answer: np.ndarray, reference: np.ndarray) -> float:
     if answer.shape != reference.shape:
         return float("inf")
-    return float(np.abs(answer - reference).max() / max(np.abs(reference).max(), 1e-30)) if answer.size else 0.0
+    return (
+        float(np.abs(answer - reference).max() / max(np.abs(reference).max(), 1e-30)) if answer.size else 0.0
+    )
 
 
 def _pin(cores: list[int] | None) -> list[str]:

@@ -1,7 +1,9 @@
-"""What is compared: for each table the frameworks, and the variants that each may run in (its best one counts)."""
+"""What is compared: for each table the frameworks, and the variants that each may run in (its best one
+counts)."""
+
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 OWN = "mycelia"
@@ -48,7 +50,7 @@ class Table:
         exported: whether runtimes read a model that PyTorch's program exports first.
         tolerance: largest difference from the reference's answer, as a share of the answer's largest element;
             None where there is no answer to compare.
-        cold: whether caches of compiled code are emptied before every process.
+        apart: whether each variant is a case of its own, instead of the best one counting.
     """
 
     text: str
@@ -57,8 +59,7 @@ class Table:
     suffixes: bool = True
     exported: bool = False
     tolerance: float | None = 1e-4
-    cold: bool = False
-    extra: dict[str, str] = field(default_factory=dict)
+    apart: bool = False
 
 
 _MODES = "graph pynative"
@@ -140,7 +141,7 @@ TABLES = {
     ),
     "import": Table(
         "import in a fresh process, and the megabytes of the installed packages",
-        {framework: "fresh" for framework in FRAMEWORKS},
+        dict.fromkeys(FRAMEWORKS, "fresh"),
         program="importing.py",
         suffixes=False,
         tolerance=None,
@@ -156,6 +157,7 @@ TABLES = {
         {"mindspore": _MODES, OWN: _MODES},
         suffixes=False,
         tolerance=None,
+        apart=True,
     ),
     "gelu_fresh": Table(
         "tanh-GELU on 16 million floats: into fresh memory each time, and into memory used before",

@@ -1,4 +1,5 @@
 """ONNX Runtime and OpenVINO, on the models that `torch_tables.py` exported."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -19,8 +20,9 @@ class OnnxRuntime:
         if BASE == "optimized":
             from onnxruntime.transformers import optimizer
 
-            model = optimizer.optimize_model(path, model_type="bert", num_heads=12, hidden_size=768, opt_level=0,
-                                             use_gpu=False)  # fmt: skip
+            model = optimizer.optimize_model(
+                path, model_type="bert", num_heads=12, hidden_size=768, opt_level=0, use_gpu=False
+            )
             path = "optimized.onnx"
             model.save_model_to_file(path)
         options = onnxruntime.SessionOptions()
@@ -89,7 +91,13 @@ def resnet_infer() -> None:
     load, engine = opened()
     for case, batch in measure.RESNET_INFER:
         feed = {"x": normal(batch, 3, 224, 224)}
-        bench(case, lambda feed=feed: engine.infer(feed), load=load, flops=batch * measure.RESNET_FLOPS, answer=np.array)
+        bench(
+            case,
+            lambda feed=feed: engine.infer(feed),
+            load=load,
+            flops=batch * measure.RESNET_FLOPS,
+            answer=np.array,
+        )
 
 
 def bert_infer() -> None:

@@ -1,5 +1,6 @@
-"""Seconds of an import in a fresh process, the interpreter's own start taken off, and the megabytes of the distribution
-and all that it requires. Runs in any framework's interpreter."""
+"""Seconds of an import in a fresh process, the interpreter's own start taken off, and the megabytes of the
+distribution and all that it requires. Runs in any framework's interpreter."""
+
 from __future__ import annotations
 
 import importlib.metadata as metadata

@@ -1,4 +1,6 @@
-"""JAX's programs, networks included (channels last; batch norm folded at inference). Variants: jit; eager for one table."""
+"""JAX's programs, networks included (channels last; batch norm folded at inference). Variants: jit; eager for
+one table."""
+
 from __future__ import annotations
 
 import os
@@ -23,7 +25,9 @@ ready = jax.block_until_ready
 
 def conv(x: Any, w: Any, stride: int, pad: int) -> Any:
     layout = ("NHWC", "HWIO", "NHWC")
-    return lax.conv_general_dilated(x, w, (stride, stride), [(pad, pad), (pad, pad)], dimension_numbers=layout)
+    return lax.conv_general_dilated(
+        x, w, (stride, stride), [(pad, pad), (pad, pad)], dimension_numbers=layout
+    )
 
 
 def max_pool(x: Any, size: int, stride: int, pad: int) -> Any:
@@ -43,7 +47,7 @@ def cross_entropy(logits: Any, labels: Any) -> Any:
     return -jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, None], 1).mean()
 
 
-# -- ResNet-50 ---------------------------------------------------------------------------------------------------
+# -- ResNet-50 --
 def layer(conv_path: str, norm_path: str, size: int, channels: int, out: int) -> dict[str, np.ndarray]:
     names = {"g": "gamma", "b": "beta", "m": "moving_mean", "v": "moving_variance"}
     norm = {short: weight(f"{norm_path}.{long}", (out,)) for short, long in names.items()}
@@ -64,7 +68,9 @@ def resnet_parameters(classes: int = 1000) -> Any:
                 block["d"] = layer(f"{at}.d.0", f"{at}.d.1", 1, channels, 4 * width)
             blocks.append(block)
             channels = 4 * width
-    return jax.tree.map(jnp.asarray, {"stem": layer("c", "b", 7, 3, 64), "l": blocks, "f": dense("f", 2048, classes)})
+    return jax.tree.map(
+        jnp.asarray, {"stem": layer("c", "b", 7, 3, 64), "l": blocks, "f": dense("f", 2048, classes)}
+    )
 
 
 def resnet(parameters: Any, x: Any, convolve: Callable[..., Any]) -> Any:
@@ -161,7 +167,7 @@ def first_call() -> None:
     measure.emit("r50 b1 first call", unit="s", min=seconds, median=seconds, samples=1, first=seconds)
 
 
-# -- GPT-2 -------------------------------------------------------------------------------------------------------
+# -- GPT-2 --
 def gpt2() -> None:
     width, heads, context, prompt_length = measure.WIDTH, measure.HEADS, measure.CONTEXT, measure.PROMPT
     size = width // heads
@@ -170,14 +176,24 @@ def gpt2() -> None:
         return weight(f"{path}.gamma", (width,)), weight(f"{path}.beta", (width,))
 
     def decoder(at: str) -> dict[str, Any]:
-        shapes = {"qkv": (width, 3 * width), "o": (width, width), "f": (width, 4 * width), "p": (4 * width, width)}
+        shapes = {
+            "qkv": (width, 3 * width),
+            "o": (width, width),
+            "f": (width, 4 * width),
+            "p": (4 * width, width),
+        }
         linear = {name: dense(f"{at}.{name}", *shape) for name, shape in shapes.items()}
         return {"l1": norm(f"{at}.l1"), "l2": norm(f"{at}.l2"), **linear}
 
-    parameters = jax.tree.map(jnp.asarray, {
-        "w": weight("w.embedding_table", (measure.VOCABULARY, width)), "pe": weight("pe.embedding_table", (1024, width)),
-        "ln": norm("ln"), "L": [decoder(f"L.{i}") for i in range(measure.LAYERS)],
-    })  # fmt: skip
+    parameters = jax.tree.map(
+        jnp.asarray,
+        {
+            "w": weight("w.embedding_table", (measure.VOCABULARY, width)),
+            "pe": weight("pe.embedding_table", (1024, width)),
+            "ln": norm("ln"),
+            "L": [decoder(f"L.{i}") for i in range(measure.LAYERS)],
+        },
+    )
 
     def normalised(x: Any, p: Any) -> Any:
         mean = x.mean(-1, keepdims=True)
@@ -223,7 +239,7 @@ def gpt2() -> None:
     bench("gpt2 32+64", generate, "static", answer=np.asarray)
 
 
-# -- small networks and single operations ------------------------------------------------------------------------
+# -- small networks and single operations --
 def perceptron(parameters: list, x: Any) -> Any:
     x = x.reshape(x.shape[0], -1)
     for i, (w, b) in enumerate(parameters):
@@ -254,7 +270,9 @@ def small_train() -> None:
         step = trainer(net, jax.tree.map(jnp.array, make()), x, labels)
         bench(f"{name} b32 train", step, unit="us", answer=three_losses(step))
         function, parameters = jax.jit(net), jax.tree.map(jnp.array, make())
-        bench(f"{name} b32 infer", lambda f=function, p=parameters: ready(f(p, x)), unit="us", answer=np.asarray)
+        bench(
+            f"{name} b32 infer", lambda f=function, p=parameters: ready(f(p, x)), unit="us", answer=np.asarray
+        )
 
 
 def eager() -> None:
@@ -294,8 +312,11 @@ def pointwise() -> None:
             return y, pull(g)
 
         forward_and_back = jax.jit(both)
-        bench(case + " fwd+bwd", lambda f=forward_and_back, g=g, i=inputs: ready(f(g, *i)),
-              answer=lambda result: np.asarray(result[1][0]))  # fmt: skip
+        bench(
+            case + " fwd+bwd",
+            lambda f=forward_and_back, g=g, i=inputs: ready(f(g, *i)),
+            answer=lambda result: np.asarray(result[1][0]),
+        )
 
 
 def gelu_fresh() -> None:
@@ -315,7 +336,9 @@ def gemm() -> None:
     function = jax.jit(jnp.matmul)
     for case, a, b, flops, bytes_ in measure.matrices():
         left, right = jnp.asarray(a), jnp.asarray(b)
-        bench(case, lambda a=left, b=right: ready(function(a, b)), flops=flops, bytes_=bytes_, answer=np.asarray)
+        bench(
+            case, lambda a=left, b=right: ready(function(a, b)), flops=flops, bytes_=bytes_, answer=np.asarray
+        )
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
 """What every measuring program shares: cases, weights, timing, and the lines that it writes.
 
-A program is called with TABLE VARIANT and writes one JSON line per figure to ``BENCH_OUT``: case, framework, variant,
-threads, unit, min, median, samples, first (seconds of the first call), others (CPUs that other processes used
-meanwhile), gflops, gbs, answer (a file with what was computed).
+A program is called with TABLE VARIANT and writes one JSON line per figure to ``BENCH_OUT``: case, framework,
+variant, threads, unit, min, median, samples, first (seconds of the first call), others (CPUs that other
+processes used meanwhile), gflops, gbs, answer (a file with what was computed).
 
-Weights are made from their names, so that every framework computes with the same ones and answers can be compared.
+Weights are made from their names, so that every framework computes with the same ones and answers can be
+compared.
 """
+
 from __future__ import annotations
 
 import json
@@ -28,14 +30,22 @@ QUICK = bool(os.environ.get("BENCH_QUICK"))
 OUT = Path(os.environ.get("BENCH_OUT", "/dev/stdout"))
 ANSWERS = os.environ.get("BENCH_ANSWERS")
 
-# -- cases -------------------------------------------------------------------------------------------------------
+# -- cases --
 RESNET_INFER = (("r50 b1", 1), ("r50 b8", 8))
 RESNET_TRAIN = (("r50 train b8 224", 8, 224, 1000), ("r50 train b32 32x32", 32, 32, 10))
 RESNET_FLOPS = 2 * 4.089e9  # of one image at 224x224
 RESNET_STAGES = ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2))  # width, blocks, stride of the first
 BERT_FLOPS = 2 * 128 * 12 * (4 * 768**2 + 8 * 768**2 + 2 * 128 * 768)  # of one sequence
-GEMM = (("gemm 1024^3", 1024, 1024, 1024), ("gemm 4096x768x3072", 4096, 768, 3072), ("gemv 4096x4096", 4096, 4096, 1))
-POINTWISE = (("gelu 16M", (16 << 20,)), ("softmax 4096x1024", (4096, 1024)), ("layernorm 4096x1024", (4096, 1024)))
+GEMM = (
+    ("gemm 1024^3", 1024, 1024, 1024),
+    ("gemm 4096x768x3072", 4096, 768, 3072),
+    ("gemv 4096x4096", 4096, 4096, 1),
+)
+POINTWISE = (
+    ("gelu 16M", (16 << 20,)),
+    ("softmax 4096x1024", (4096, 1024)),
+    ("layernorm 4096x1024", (4096, 1024)),
+)
 WIDTH, HEADS, LAYERS, VOCABULARY, CONTEXT, PROMPT, NEW = 768, 12, 12, 50257, 96, 32, 64  # GPT-2 small
 MEAN, DEVIATION = (125.3, 123.0, 113.9), (63.0, 62.1, 66.7)  # of CIFAR-10, in 0..255
 
@@ -58,18 +68,27 @@ def matrices() -> Iterator[tuple[str, np.ndarray, np.ndarray, int, int | None]]:
 def photographs() -> tuple[np.ndarray, np.ndarray]:
     count = 5000 if QUICK else 50000
     rng = np.random.default_rng(0)
-    return rng.integers(0, 256, (count, 32, 32, 3), dtype=np.uint8), rng.integers(0, 10, count).astype(np.int32)
+    return rng.integers(0, 256, (count, 32, 32, 3), dtype=np.uint8), rng.integers(0, 10, count).astype(
+        np.int32
+    )
 
 
-# -- weights -----------------------------------------------------------------------------------------------------
+# -- weights --
 _KINDS = {
-    "gamma": "scale", "beta": "shift", "moving_mean": "mean", "moving_variance": "variance",
-    "running_mean": "mean", "running_var": "variance", "bias": "shift", "embedding_table": "table",
-}  # fmt: skip
+    "gamma": "scale",
+    "beta": "shift",
+    "moving_mean": "mean",
+    "moving_variance": "variance",
+    "running_mean": "mean",
+    "running_var": "variance",
+    "bias": "shift",
+    "embedding_table": "table",
+}
 
 
 def weight(path: str, shape: tuple[int, ...]) -> np.ndarray:
-    """The array of a parameter, from its path such as ``l.0.c1.weight``; PyTorch's and MindSpore's names agree.
+    """The array of a parameter, from its path such as ``l.0.c1.weight``; PyTorch's and MindSpore's names
+    agree.
 
     A vector called weight is the scale of a norm, a matrix two of whose axes are a vocabulary a table.
     """
@@ -90,7 +109,7 @@ def weight(path: str, shape: tuple[int, ...]) -> np.ndarray:
     return values * np.float32((1 / np.prod(shape[1:])) ** 0.5)
 
 
-# -- measuring ---------------------------------------------------------------------------------------------------
+# -- measuring --
 def emit(case: str, variant: str = VARIANT, **figures: Any) -> None:
     row = {"case": case, "framework": FRAMEWORK, "variant": variant, "threads": THREADS, **figures}
     with OUT.open("a") as file:
@@ -148,7 +167,7 @@ def bench(
         flops, bytes_: work of one call, for rates.
         answer: makes what is compared with other frameworks from the result of the first call.
     """
-    variant = " ".join(filter(None, (BASE, layout))) + VARIANT[len(BASE):]
+    variant = " ".join(filter(None, (BASE, layout))) + VARIANT[len(BASE) :]
     try:
         first, result = timed(function)
         kept = keep(case, variant, answer(result)) if answer else None
@@ -188,7 +207,8 @@ def bench(
 
 
 def three_losses(step: Callable[[], float]) -> Callable[[float], list[float]]:
-    """The answer of a training step: its loss, and those of the two steps after it, which show the updates."""
+    """The answer of a training step: its loss, and those of the two steps after it, which show the
+    updates."""
     return lambda loss: [loss, step(), step()]
 
 

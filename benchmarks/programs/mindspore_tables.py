@@ -1,8 +1,10 @@
 """MindSpore's programs, which Mycelia runs unchanged: public interface only.
 
-Variants: graph (GRAPH_MODE), pynative, jit (ms.jit under PyNative); with +sync operators are launched blocking.
+Variants: graph (GRAPH_MODE), pynative, jit (ms.jit under PyNative); with +sync operators are launched
+    blocking.
 Execution may be asynchronous, so every result is read with asnumpy().
 """
+
 import os
 import sys
 
@@ -112,7 +114,9 @@ def gpt2():
     places, prompt_mask = Tensor(np.arange(prompt_length, dtype="i4")[None]), Tensor(mask[:prompt_length])
 
     def generate():
-        token, keys, values = net(prompt, places, prompt_mask, steps[0][2], ms.mutable(zeros), ms.mutable(zeros))
+        token, keys, values = net(
+            prompt, places, prompt_mask, steps[0][2], ms.mutable(zeros), ms.mutable(zeros)
+        )
         tokens = [token]
         for i in range(prompt_length, prompt_length + measure.NEW - 1):
             ids = token.astype(ms.int32)
@@ -245,7 +249,7 @@ def dataset():
     data = data.map(steps, "image", num_parallel_workers=THREADS).batch(128, drop_remainder=True)
 
     def epoch():
-        for x, _ in data.create_tuple_iterator(num_epochs=1, output_numpy=True):
+        for x, _ in data.create_tuple_iterator(num_epochs=1, output_numpy=True):  # noqa: B007 (the last batch is looked at)
             pass
         assert x.shape == (128, 3, 32, 32) and x.dtype == np.float32
 

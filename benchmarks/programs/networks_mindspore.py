@@ -1,4 +1,6 @@
-"""The networks in MindSpore, public interface only; twins of `networks_torch.py`. Mycelia runs this file unchanged."""
+"""The networks in MindSpore, public interface only; twins of `networks_torch.py`. Mycelia runs this file
+unchanged."""
+
 import mindspore as ms
 import numpy as np
 from measure import CONTEXT, HEADS, LAYERS, RESNET_STAGES, VOCABULARY, WIDTH, weight

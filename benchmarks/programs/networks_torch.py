@@ -1,4 +1,5 @@
 """The networks in PyTorch; twins of `networks_mindspore.py`, with the same names for the same parameters."""
+
 from __future__ import annotations
 
 import torch
@@ -125,7 +126,8 @@ class DecoderLayer(nn.Module):
 
 
 class GPT2(nn.Module):
-    """Three ways to keep keys and values: growing tensors, tensors allocated before, one tensor for exported graphs."""
+    """Three ways to keep keys and values: growing tensors, tensors allocated before, one tensor for exported
+    graphs."""
 
     def __init__(self) -> None:
         super().__init__()

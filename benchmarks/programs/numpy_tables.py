@@ -1,4 +1,5 @@
 """NumPy's programs."""
+
 from __future__ import annotations
 
 import measure

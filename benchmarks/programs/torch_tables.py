@@ -1,4 +1,6 @@
-"""PyTorch's programs. Variants: eager, compile (frozen weights at inference), each in both memory layouts for images."""
+"""PyTorch's programs. Variants: eager, compile (frozen weights at inference), each in both memory layouts for
+images."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -56,8 +58,13 @@ def resnet_infer() -> None:
             x = tensor(normal(batch, 3, 224, 224)).to(memory_format=layout)
             with quiet():
                 forward = prepared(net, freeze=True)
-                bench(case, lambda f=forward, x=x: f(x), name, flops=batch * measure.RESNET_FLOPS,
-                      answer=lambda y: y.numpy())  # fmt: skip
+                bench(
+                    case,
+                    lambda f=forward, x=x: f(x),
+                    name,
+                    flops=batch * measure.RESNET_FLOPS,
+                    answer=lambda y: y.numpy(),
+                )
 
 
 def resnet_train() -> None:
@@ -71,10 +78,16 @@ def resnet_train() -> None:
 
 
 def bert_infer() -> None:
-    net, ids, mask = with_weights(networks.Bert()).eval(), tensor(integers(30522, 1, 128)), torch.zeros(1, 128)
+    net, ids, mask = (
+        with_weights(networks.Bert()).eval(),
+        tensor(integers(30522, 1, 128)),
+        torch.zeros(1, 128),
+    )
     with quiet():
         forward = prepared(net, freeze=True)
-        bench("bert b1 s128", lambda: forward(ids, mask), flops=measure.BERT_FLOPS, answer=lambda y: y.numpy())
+        bench(
+            "bert b1 s128", lambda: forward(ids, mask), flops=measure.BERT_FLOPS, answer=lambda y: y.numpy()
+        )
 
 
 def bert_train() -> None:
@@ -167,8 +180,11 @@ def pointwise() -> None:
             bench(case, lambda f=forward, x=x, r=rest: f(x, *r), answer=lambda y: y.numpy())
         inputs = (x.clone().requires_grad_(), *rest)
         forward = prepared(function)
-        bench(case + " fwd+bwd", lambda f=forward, i=inputs, g=g: torch.autograd.grad(f(*i), i, g),
-              answer=lambda grads: grads[0].numpy())  # fmt: skip
+        bench(
+            case + " fwd+bwd",
+            lambda f=forward, i=inputs, g=g: torch.autograd.grad(f(*i), i, g),
+            answer=lambda grads: grads[0].numpy(),
+        )
 
 
 def gelu_fresh() -> None:
@@ -246,9 +262,10 @@ def dataset() -> None:
     workers = 0 if measure.THREADS == 1 else measure.THREADS
 
     def epoch() -> None:
-        loader = torch.utils.data.DataLoader(data, 128, shuffle=True, drop_last=True, collate_fn=collate,
-                                             num_workers=workers)  # fmt: skip
-        for x, _ in loader:
+        loader = torch.utils.data.DataLoader(
+            data, 128, shuffle=True, drop_last=True, collate_fn=collate, num_workers=workers
+        )
+        for x, _ in loader:  # noqa: B007 (the last batch is looked at)
             pass
         assert x.shape == (128, 3, 32, 32) and x.dtype == torch.float32
 
@@ -260,8 +277,16 @@ def export() -> None:
 
     def save(net: Any, args: tuple, inputs: list[str], outputs: list[str], axes: dict | None = None) -> None:
         with torch.no_grad():
-            torch.onnx.export(net, args, VARIANT + ".onnx", input_names=inputs, output_names=outputs, dynamo=False,
-                              opset_version=17, dynamic_axes=axes)  # fmt: skip
+            torch.onnx.export(
+                net,
+                args,
+                VARIANT + ".onnx",
+                input_names=inputs,
+                output_names=outputs,
+                dynamo=False,
+                opset_version=17,
+                dynamic_axes=axes,
+            )
 
     if VARIANT in ("resnet_infer", "shared_core"):
         net = with_weights(networks.ResNet50()).eval()
@@ -272,8 +297,13 @@ def export() -> None:
     elif VARIANT == "gpt2":
         past = torch.zeros(2 * measure.LAYERS, 1, measure.HEADS, 4, measure.WIDTH // measure.HEADS)
         ids = tensor(integers(measure.VOCABULARY, 1, measure.PROMPT)).long()
-        save(with_weights(networks.GPT2()), (ids, past), ["ids", "past"], ["token", "kept"],
-             {"ids": {1: "s"}, "past": {3: "p"}, "kept": {3: "t"}})  # fmt: skip
+        save(
+            with_weights(networks.GPT2()),
+            (ids, past),
+            ["ids", "past"],
+            ["token", "kept"],
+            {"ids": {1: "s"}, "past": {3: "p"}, "kept": {3: "t"}},
+        )
 
 
 if __name__ == "__main__":

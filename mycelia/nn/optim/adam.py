@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from mycelia.nn.optim.optimizer import Optimizer, check_at_least, check_fraction, in_dtype_of
 from mycelia.ops.arithmetic import Maximum, Square
 from mycelia.ops.exponential import Sqrt
@@ -56,8 +54,8 @@ class Adam(Optimizer):
         )
         self.eps = check_at_least("Adam", "eps", eps, exclusive=True)
         self.use_nesterov, self.use_amsgrad = bool(use_nesterov), bool(use_amsgrad)
-        self.beta1_power = Parameter(np.float32(1), name="beta1_power")
-        self.beta2_power = Parameter(np.float32(1), name="beta2_power")
+        self.beta1_power = Parameter(self.precision(1), name="beta1_power")
+        self.beta2_power = Parameter(self.precision(1), name="beta2_power")
         self.moment1 = self.moments_like("moment1")
         self.moment2 = self.moments_like("moment2")
         if self.use_amsgrad:

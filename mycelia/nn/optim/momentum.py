@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from mycelia.nn.optim.optimizer import Optimizer, check_at_least, in_dtype_of
 from mycelia.ops.inplace import write
 from mycelia.tensor.parameter import Parameter
@@ -40,7 +38,7 @@ class Momentum(Optimizer):
         value = (
             momentum
             if isinstance(momentum, Tensor)
-            else np.float32(check_at_least(self.cls_name, "momentum", momentum))
+            else self.precision(check_at_least(self.cls_name, "momentum", momentum))
         )
         self.momentum = Parameter(value, name="momentum")
         self.params = self.parameters

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mycelia.ir.dtypes import float64
 from mycelia.nn.cell import Cell
 from mycelia.nn.layer.container import CellList
 from mycelia.nn.learning_rate_schedule import LearningRateSchedule
@@ -22,9 +23,9 @@ _GROUP_KEYS = ("params", "lr", "weight_decay", "order_params", "grad_centralizat
 class TabledLearningRate(LearningRateSchedule):
     """The learning rate of step i is entry i of a list; after its end the last entry stays."""
 
-    def __init__(self, rates: Any, name: str) -> None:
+    def __init__(self, rates: Any, name: str, precision: type = np.float32) -> None:
         super().__init__()
-        self.learning_rate = Parameter(np.asarray(rates, np.float32), name=name)
+        self.learning_rate = Parameter(np.asarray(rates, precision), name=name)
 
     def construct(self, global_step: Tensor) -> Tensor:
         from mycelia.ops.arithmetic import Minimum
@@ -65,6 +66,9 @@ class Optimizer(Cell):
         self.loss_scale = float(loss_scale)
         self.global_step = Parameter(np.zeros(1, np.int32), name="global_step")
         self.is_group = isinstance(given[0], dict)
+        # rates and the like are float32, but no coarser than the parameters
+        members = [p for group in given for p in group.get("params", ())] if self.is_group else given
+        self.precision = np.float64 if any(p.dtype is float64 for p in members) else np.float32
         self.is_group_lr = False
         self.dynamic_lr = False
         default_rate = self._rate(learning_rate)
@@ -115,7 +119,8 @@ class Optimizer(Cell):
             rate = rate.asnumpy()
         try:
             array = np.asarray(
-                list(rate) if not np.isscalar(rate) and not isinstance(rate, np.ndarray) else rate, np.float32
+                list(rate) if not np.isscalar(rate) and not isinstance(rate, np.ndarray) else rate,
+                self.precision,
             )
         except (TypeError, ValueError):
             raise TypeError(
@@ -146,9 +151,11 @@ class Optimizer(Cell):
     def _rate_holder(self, rate: Any, name: str) -> Any:
         """What lives in the optimizer for a rate: a Parameter that may be assigned to, or a schedule."""
         if isinstance(rate, float):
-            return Parameter(np.float32(rate), name=name)
+            return Parameter(self.precision(rate), name=name)
         self.dynamic_lr = True
-        return rate if isinstance(rate, LearningRateSchedule) else TabledLearningRate(rate, name)
+        return (
+            rate if isinstance(rate, LearningRateSchedule) else TabledLearningRate(rate, name, self.precision)
+        )
 
     def _adopt_groups(self, groups: list[dict], default_rate: Any, default_decay: Any) -> None:
         members: list[tuple[Parameter, tuple[str, Any], Any, bool]] = []
@@ -204,7 +211,9 @@ class Optimizer(Cell):
             if name not in shared:
                 constant = self.dynamic_lr and isinstance(rate, float)
                 shared[name] = (
-                    TabledLearningRate([rate, rate], name) if constant else self._rate_holder(rate, name)
+                    TabledLearningRate([rate, rate], name, self.precision)
+                    if constant
+                    else self._rate_holder(rate, name)
                 )
         rates = [shared[m[1][0]] for m in members]
         return CellList(rates, auto_prefix=False) if self.dynamic_lr else ParameterTuple(rates)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from mycelia.nn.optim.optimizer import Optimizer, check_at_least, in_dtype_of
 from mycelia.ops.inplace import write
 from mycelia.tensor.parameter import Parameter
@@ -50,7 +48,7 @@ class SGD(Optimizer):
             )
         self.nesterov = bool(nesterov)
         self.uses_momentum = momentum > 0
-        self.momentum = Parameter(np.float32(momentum), name="momentum")
+        self.momentum = Parameter(self.precision(momentum), name="momentum")
         self.accum = self.moments_like("accum")
         self.stat = self.moments_like("stat", "ones")  # ones until the first step
 
