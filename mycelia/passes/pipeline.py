@@ -13,6 +13,7 @@ from time import perf_counter
 from mycelia.ir.graph import Graph
 from mycelia.ir.verifier import verify
 from mycelia.passes.dead_code import dead_code
+from mycelia.passes.decompose import decompose
 from mycelia.passes.epilogue import epilogue
 from mycelia.passes.fold_batch_norm import fold_batch_norm
 from mycelia.passes.functionalise import functionalise
@@ -105,16 +106,8 @@ class Optimised:
     report: Report
 
 
-PREPARE: tuple[Pass, ...] = (
-    functionalise,
-    simplify,
-    dead_code,
-    fold_batch_norm,
-    layout,
-    simplify,
-    dead_code,
-    epilogue,
-)
+PREPARE: tuple[Pass, ...] = (functionalise, decompose, simplify, dead_code, fold_batch_norm, layout, simplify,
+                             dead_code, epilogue)
 FINISH: tuple[Pass, ...] = (simplify, fusion, dead_code)
 
 

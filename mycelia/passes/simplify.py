@@ -331,6 +331,12 @@ def full_as_a_broadcast_scalar(m: Match) -> Result:
     return scalar if not kind.shape else m.add("BroadcastTo", scalar, shape=kind.shape)
 
 
+@rule("Iota()")
+def short_iota(m: Match) -> Result:
+    size, dtype = m.node.attrs["size"], m.node.attrs["dtype"]
+    return m.constant(np.arange(size).astype(dtype.numpy)) if isinstance(size, int) and size <= _FOLDED else None
+
+
 @rule("StridedSlice(x)")
 def slice_of_everything(m: Match) -> Result:
     attrs = m.node.attrs
