@@ -9,6 +9,7 @@ import numpy as np
 
 from mycelia.ir.dtypes import DType
 from mycelia.ops import dispatch
+from mycelia.tensor.device import default_device
 from mycelia.tensor.tensor import Tensor
 
 _arrays: dict[tuple, np.ndarray] = {}
@@ -24,10 +25,11 @@ def constant(array: Any) -> Tensor:
 
 
 def scalar(value: Any, dtype: DType) -> Tensor:
-    """A 0-d tensor of a Python number, kept for the next time (it is never written to)."""
+    """A 0-d tensor of a Python number, kept for the next time (nothing writes to it)."""
     key = (value, dtype.code, math.copysign(1.0, value) if value == 0 else 0.0)
     make = getattr(dispatch.current(), "constant", None)
     if make is None:
+        key = (*key, default_device().name)
         known = _tensors.get(key)
         if known is None:
             if len(_tensors) >= _LIMIT:

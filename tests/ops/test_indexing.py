@@ -66,6 +66,11 @@ def test_get(name):
     np.testing.assert_array_equal(found.asnumpy(), expected)
 
 
+def test_a_mask_that_a_graph_computes():
+    found = ms.jit(lambda x: x[x > 10] * 2)(Tensor(ARRAY))
+    np.testing.assert_array_equal(found.asnumpy(), ARRAY[ARRAY > 10] * 2)
+
+
 @pytest.mark.parametrize("name", [n for n in KEYS if "mask" not in n])
 def test_get_in_a_graph(name):
     key = KEYS[name]
