@@ -15,8 +15,6 @@ import tempfile
 import warnings
 from pathlib import Path
 
-from mycelia.runtime.fork import ForkLock
-
 LIMIT = 1 << 30  # bytes
 _MAGIC = b"MYCOBJ1\n"
 _DIGEST = 32
@@ -52,16 +50,13 @@ class ObjectCache:
 
     Args:
         folder: None for no cache: nothing is found and nothing kept.
-        limit: bytes; checked after writes.
+        limit: bytes; checked now and then after a write.
     """
 
     def __init__(self, folder: Path | None, limit: int = LIMIT) -> None:
         self.folder, self.limit = folder, limit
         self._objects = folder / "objects" if folder else None
         self._usable: bool | None = None if folder else False
-        self._lock = ForkLock()
-        self._written = 0
-        self._measured = False
 
     @property
     def usable(self) -> bool:
@@ -105,17 +100,12 @@ class ObjectCache:
         except OSError as error:
             self._refuse(f"cannot write to it: {error.strerror or error}")
             return
-        with self._lock:
-            self._written += len(content)
-            due = not self._measured or self._written > self.limit // 64
-        if due:
+        if key.endswith("00"):  # one write in 256 looks whether the folder has grown too large
             self.trim()
 
     def trim(self) -> None:
         """Removes the least recently used entries until three quarters of the limit are left, if it is
         exceeded."""
-        with self._lock:
-            self._written, self._measured = 0, True
         entries = []
         try:
             with os.scandir(self._objects) as found:
@@ -143,11 +133,14 @@ class ObjectCache:
                     f"it belongs to user {info.st_uid}, not to you (user {os.getuid()}); code from it could "
                     f"be anybody's"
                 )
-            if stat.S_IMODE(info.st_mode) & 0o077:
-                os.chmod(self.folder, 0o700)
+            if stat.S_IMODE(info.st_mode) & 0o022:
+                return self._refuse(
+                    "others may write to it; code from it could be anybody's (chmod go-w helps)"
+                )
             self._objects.mkdir(mode=0o700, exist_ok=True)
             if os.stat(self._objects, follow_symlinks=False).st_uid != os.getuid():
                 return self._refuse(f"{self._objects} belongs to somebody else")
+            os.chmod(self._objects, 0o700)
         except OSError as error:
             return self._refuse(f"cannot use it: {error.strerror or error}")
         return True

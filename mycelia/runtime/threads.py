@@ -10,7 +10,6 @@ survive a fork: the pool's memory reads as zero in the child.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -66,8 +65,7 @@ def get_num_threads() -> int:
 
 
 def set_num_threads(n: int | None) -> None:
-    """Sets the number of threads; None: back to what the environment asks for. Waits for a plan that is using
-    the pool.
+    """Sets the number of threads; None: back to what the environment asks for.
 
     Raises:
         ValueError: n is not a positive integer.
@@ -78,11 +76,11 @@ def set_num_threads(n: int | None) -> None:
             f"set_num_threads: n must be a positive integer. Received: n={n!r} (of type {type(n).__name__})"
         )
     block = runtime_block()
-    if n == get_num_threads():
-        return
-    if n < get_num_threads() and pool_field("started"):
-        _stop_workers()
-    block[plan.RUNTIME.index("threads")] = n
+    with _lock:
+        fewer = n < block[plan.RUNTIME.index("threads")]
+        block[plan.RUNTIME.index("threads")] = n
+        if fewer and pool_field("started"):
+            _stop_workers()  # those still wanted start again with the next plan
 
 
 def pool_field(name: str) -> int:
@@ -132,9 +130,6 @@ def native_symbols() -> dict[str, int]:
 def _stop_workers() -> None:
     import ctypes
 
-    view = _pool_view()
-    while view["owner"]:
-        time.sleep(0.001)
     stop: Callable[[int], None] = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(native_symbols()["stop_workers"])
     stop(_pool_address)
 

@@ -62,6 +62,15 @@ def test_each_key_is_compiled_once(cache):
 def test_the_cache_folder_is_private(cache):
     compiler.compile_all([code("a", 1)])
     assert stat.S_IMODE(os.stat(cache.folder).st_mode) == 0o700
+    assert stat.S_IMODE(os.stat(cache.folder / "objects").st_mode) == 0o700
+
+
+def test_a_folder_that_others_may_write_to_is_not_trusted(cache):
+    cache.folder.mkdir()
+    cache.folder.chmod(0o777)
+    with pytest.warns(CacheWarning, match="others may write to it"):
+        assert answer(compiler.compile_all([code("a", 1)])["test: a"]) == 1
+    assert not list(cache.folder.iterdir())
 
 
 @pytest.mark.parametrize("damage", ["truncate", "flip", "empty", "garbage"])
@@ -142,6 +151,7 @@ def test_the_least_recently_used_entries_go_first(tmp_path):
     assert cache.get("entry0") is not None  # used now
     for i in range(8, 12):
         cache.put(f"entry{i}", bytes(1000))
+    cache.trim()
     left = {p.name for p in (tmp_path / "objects").iterdir()}
     assert "entry0" in left and "entry11" in left
     assert "entry1" not in left

@@ -78,3 +78,52 @@ def test_the_pool_block_covers_its_fields():
     assert len(set(offsets)) == len(offsets)
     assert offsets[-1] + 8 <= pool.BYTES
     assert pool.FIELDS["ticket"] // 64 != pool.FIELDS["done"] // 64 != pool.FIELDS["function"] // 64
+
+
+def test_the_number_may_change_while_plans_run(two_threads):
+    import threading
+
+    out, stop, failures = np.zeros(64), [], []
+    executable = slow(64, 20_000, instructions=4)
+
+    def work() -> None:
+        while not stop:
+            out[:] = 0
+            executable.launch(pointers(out))
+            if not (out == 30_001).all():
+                failures.append(out.copy())
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    for i in range(200):
+        threads.set_num_threads(1 + i % 4)
+    stop.append(1)
+    thread.join()
+    assert not failures
+
+
+@pytest.mark.parametrize("kind", ["plan", "host"])
+def test_a_process_may_end_while_its_threads_run_plans(script, kind):
+    process = script(
+        """
+        import sys, threading, time
+        import numpy as np
+        from mycelia.runtime import threads
+        from mycelia.runtime.executable import Executable, Instruction
+        from native_kernels import pointers, slow
+
+        threads.set_num_threads(2)
+        out = np.zeros(10_000)
+        if sys.argv[1] == "plan":
+            plan, slots = slow(10_000, 100_000), pointers(out)
+        else:
+            plan, slots = Executable([Instruction(lambda: time.sleep(0.05), 0)] * 100, [0], [], slots=0), []
+        for _ in range(2):
+            threading.Thread(target=plan.launch, args=(slots,), daemon=True).start()
+        time.sleep(0.3)
+        print("leaving")
+    """,
+        kind,
+    )
+    out, error = process.communicate(timeout=30)
+    assert (process.returncode, out, error) == (0, "leaving\n", "")

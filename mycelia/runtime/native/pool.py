@@ -254,7 +254,8 @@ define internal void @give_pool(ptr %pool) {
   ret void
 }
 
-; Ends all workers and waits for them. The caller owns the pool.
+; Ends all workers and waits for them. A plan that uses the pool goes on: a worker leaves when it finds
+; nothing to claim, and the plan's own thread does what is left.
 define void @stop_workers(ptr %pool) {
 entry:
   %stop.at = getelementptr i8, ptr %pool, i64 {stop}
@@ -270,6 +271,8 @@ again:
   br i1 %alive, label %again, label %out
 out:
   store atomic i32 0, ptr %stop.at seq_cst, align 4
+  %failed.at = getelementptr i8, ptr %pool, i64 {failed}
+  store i32 0, ptr %failed.at
   ret void
 }
 
