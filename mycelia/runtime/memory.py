@@ -45,6 +45,8 @@ class MemoryStatistics:
         reserved: taken from the system.
         peak_allocated: the highest ``allocated``, sampled when the pool grows and at each large allocation.
         peak_reserved: the highest ``reserved``.
+        internal_fragmentation: share of the large blocks in use that nobody asked for. A block that went from
+            hand to hand without being merged counts with what was asked first.
         external_fragmentation: share of the free large memory outside the largest free block.
     """
 
@@ -52,6 +54,7 @@ class MemoryStatistics:
     reserved: int
     peak_allocated: int
     peak_reserved: int
+    internal_fragmentation: float
     external_fragmentation: float
     limit: int | None
 
@@ -86,6 +89,7 @@ class _Area:
     def __init__(self, pool: MemoryPool) -> None:
         self.pool = pool
         self.buddy = Buddy(SLAB)
+        self.asked: dict[int, int] = {}  # address of a large block in use -> bytes that were asked for
         self.idle: list[list[int]] = [[] for _ in range(48)]  # by order: freed large blocks, not yet merged
         # A bin for each multiple of 64 up to `BINNED`; beyond, a list for each class.
         self.bins: list[list[int]] = [[] for _ in range(BINNED // 64 + 1)]
@@ -186,6 +190,7 @@ class MemoryPool:
                     found = area.buddy.allocate(nbytes)
                     assert found is not None
                 address = found
+                area.asked[address] = nbytes
             self._note_use()
             return address
 
@@ -217,6 +222,7 @@ class MemoryPool:
                     except IndexError:  # another thread took it
                         break
                     area.buddy.free(address)
+                    del area.asked[address]
         spare = KEEP + max(self._peaks)
         if self._free_large() > spare:
             self._release(spare)
@@ -298,6 +304,8 @@ class MemoryPool:
             self._settle()
             areas = (self.temporary, self.persistent)
             free = self._free_large()
+            used = self._allocated_large()
+            asked = sum(sum(a.asked.values()) for a in areas)
             largest = max(a.buddy.largest_free for a in areas)
             allocated = self._allocated()
             self._peak_allocated = max(self._peak_allocated, allocated)
@@ -306,6 +314,7 @@ class MemoryPool:
                 self._reserved(),
                 self._peak_allocated,
                 self._peak_reserved,
+                1 - asked / used if used else 0.0,
                 1 - largest / free if free else 0.0,
                 self.limit,
             )

@@ -131,6 +131,19 @@ def test_a_collection_may_save_from_the_limit():
     assert pool.allocate(6 * MB)
 
 
+def test_fragmentation():
+    pool = MemoryPool()
+    blocks = [pool.allocate(3 * MB) for _ in range(16)]
+    assert pool.statistics().internal_fragmentation == 0.25
+    for block in blocks[::2]:
+        pool.free(block, 3 * MB)
+    assert pool.statistics().external_fragmentation == 1 - 4 / 32
+    for block in blocks[1::2]:
+        pool.free(block, 3 * MB)
+    after = pool.statistics()
+    assert (after.internal_fragmentation, after.external_fragmentation) == (0, 0)
+
+
 def test_areas_are_apart():
     pool = MemoryPool()
     a = pool.allocate(3 * MB)
