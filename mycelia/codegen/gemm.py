@@ -65,6 +65,8 @@ class Contraction:
         bias: a vector of N is added to each row.
         residual: a tensor laid out as C is added.
         relu: negative results become zero (NaN stays).
+        columns: ``"whole"`` if N is a multiple of a panel, ``"narrow"`` if it is at most a vector, else ``"any"``.
+        tall: each tile has ``tile.rows`` or one row less.
     """
 
     tile: Tile
@@ -73,11 +75,24 @@ class Contraction:
     bias: bool = False
     residual: bool = False
     relu: bool = False
+    columns: str = "any"
+    tall: bool = False
 
     @property
     def key(self) -> str:
-        flags = "".join("_" + name for name in ("table", "scatter", "bias", "residual", "relu") if getattr(self, name))
-        return f"contraction_{self.tile.key}{flags}"
+        names = ("table", "scatter", "bias", "residual", "relu", "tall")
+        flags = "".join("_" + name for name in names if getattr(self, name))
+        return f"contraction_{self.tile.key}_{self.columns}{flags}"
+
+    @property
+    def vectors(self) -> tuple[int, ...]:
+        """Numbers of vectors that tiles have."""
+        return {"whole": (self.tile.vectors,), "narrow": (1,), "any": tuple(range(1, self.tile.vectors + 1))}[self.columns]
+
+    @property
+    def heights(self) -> range:
+        """Numbers of rows that tiles have."""
+        return range(self.tile.rows - 1 if self.tall else 1, self.tile.rows + 1)
 
 
 # Words of the argument table, in order.
@@ -92,9 +107,12 @@ NUMBERS = (
     "taps", "run",             # the sum goes over taps x run
     "tap_block", "run_block",  # piece of the sum taken at once
     "a_row", "a_image", "a_outer", "b_outer", "c_row", "c_image", "c_outer",   # strides in bytes
-    "tile_block", "row_blocks", "panel_block", "column_blocks",
+    "tile_block", "row_blocks", "panel_block", "column_blocks",   # a chunk's tiles and panels, and numbers of chunks
+    "strip",       # tiles that go over all of a chunk's panels before the next strip
 )
 WORDS = POINTERS + NUMBERS
+LINE = 64  # bytes of a cache line
+SHARES = 4  # so many tiles together prefetch the panel that comes next
 
 
 def contraction(spec: Contraction, symbol: str) -> str:
@@ -107,200 +125,259 @@ def contraction(spec: Contraction, symbol: str) -> str:
 
     column = f.rem(f.params[1], w["column_blocks"])
     rest = f.div(f.params[1], w["column_blocks"])
-    row = f.rem(rest, w["row_blocks"])
-    outer = f.div(rest, w["row_blocks"])
+    row, outer = f.rem(rest, w["row_blocks"]), f.div(rest, w["row_blocks"])
     a = f.byte(w["a"], f.mul(outer, w["a_outer"]))
     b = f.byte(w["b"], f.mul(outer, w["b_outer"]))
     c_outer = f.mul(outer, w["c_outer"])
-    bias_outer = f.mul(f.mul(outer, w["n"]), tile.itemsize)
+    bias_outer = f.byte(w["bias"], f.mul(f.mul(outer, w["n"]), tile.itemsize))
 
     first_tile = f.mul(row, w["tile_block"])
     last_tile = f.minimum(f.add(first_tile, w["tile_block"]), w["all_tiles"])
     first_column = f.mul(f.mul(column, w["panel_block"]), tile.width)
     last_column = f.minimum(f.add(first_column, f.mul(w["panel_block"], tile.width)), w["n"])
     panel_stride = f.mul(f.mul(w["taps"], w["run"]), panel_bytes)
-    first_image = f.div(first_tile, w["tiles"])
-    first_in_image = f.rem(first_tile, w["tiles"])
-    # a tile may write past its last column, into rows that come later, where there is one panel and one piece
-    one_piece = f.op("i1", f"and i1 {f.icmp('sge', w['tap_block'], w['taps'])}, {f.icmp('sge', w['run_block'], w['run'])}")
-    narrow = f.op("i1", f"and i1 {one_piece}, {f.icmp('sle', w['n'], tile.width)}")
-    narrow = f.op("i1", f"and i1 {narrow}, {f.icmp('eq', w['c_row'], f.mul(w['n'], tile.itemsize))}")
+    split_run = f.icmp("slt", w["run_block"], w["run"])
+    piece_bytes = f.mul(f.select(split_run, w["run_block"], f.mul(w["tap_block"], w["run"])), panel_bytes)
+    share = f.div(piece_bytes, SHARES)
+    spills = _may_spill(f, spec, w)
 
-    with f.loop(0, f.maximum(w["taps"], 1), w["tap_block"]) as taps:
+    with (f.loop(first_tile, last_tile, w["strip"]) as strips,
+          f.loop(0, f.maximum(w["taps"], 1), w["tap_block"]) as taps,
+          f.loop(0, f.maximum(w["run"], 1), w["run_block"]) as runs):
+        strip_end = f.minimum(f.add(strips.index, w["strip"]), last_tile)
+        start = [f.value(f.div(strips.index, w["tiles"])), f.value(f.rem(strips.index, w["tiles"]))]
         tap_end = f.minimum(f.add(taps.index, w["tap_block"]), w["taps"])
-        with f.loop(0, f.maximum(w["run"], 1), w["run_block"]) as runs:
-            run_end = f.minimum(f.add(runs.index, w["run_block"]), w["run"])
-            run_length = f.sub(run_end, runs.index)
-            begins = f.icmp("eq", f.op("i64", f"or i64 {taps.index}, {runs.index}"), 0)
-            ends = f.op("i1", f"and i1 {f.icmp('sge', tap_end, w['taps'])}, {f.icmp('sge', run_end, w['run'])}")
-            a_run = f.byte(a, f.mul(runs.index, tile.itemsize))
-            b_run = f.byte(b, f.mul(runs.index, panel_bytes))
-            with f.loop(first_column, last_column, tile.width) as panels:
-                b_panel = f.byte(b_run, f.mul(f.div(panels.index, tile.width), panel_stride))
-                c_panel = f.add(c_outer, f.mul(panels.index, tile.itemsize))
-                bias = f.byte(f.byte(w["bias"], bias_outer), f.mul(panels.index, tile.itemsize))
-                cols = f.sub(w["n"], panels.index)
-                with f.loop(first_tile, last_tile, 1, [f.value(first_image), f.value(first_in_image)]) as tiles:
-                    image, j = tiles.carried
-                    m = f.add(f.mul(j, w["tile_rows"]), f.minimum(j, w["taller"]))
-                    height = f.add(w["tile_rows"], f.cast("zext", f.icmp("slt", j, w["taller"]), "i64"))
-                    c_offset = f.add(c_panel, f.mul(image, w["c_image"]))
-                    if not spec.scatter:
-                        c_offset = f.add(c_offset, f.mul(m, w["c_row"]))
-                    a_tile = f.byte(a_run, f.mul(image, w["a_image"]))
-                    if not spec.table:
-                        a_tile = f.byte(a_tile, f.mul(m, w["a_row"]))
-                    last = f.icmp("eq", f.add(tiles.index, 1), last_tile)
-                    spill = constant(0, "i1") if spec.scatter else f.select(last, constant(0, "i1"), narrow)
-                    arguments = [f.params[0], a_tile, b_panel, f.byte(w["c"], c_offset), bias,
-                                 f.byte(w["residual"], c_offset) if spec.residual else w["residual"],
-                                 f.value(m), f.value(taps.index), f.value(tap_end), f.value(run_length), f.value(cols),
-                                 begins, ends, spill]
-                    _dispatch(f, spec, symbol, height, cols, arguments)
-                    following = f.add(j, 1)
-                    wrapped = f.icmp("eq", following, w["tiles"])
-                    tiles.next([f.add(image, f.cast("zext", wrapped, "i64")), f.select(wrapped, 0, following)])
+        run_end = f.minimum(f.add(runs.index, w["run_block"]), w["run"])
+        begins = f.icmp("eq", f.op("i64", f"or i64 {taps.index}, {runs.index}"), 0)
+        ends = f.binary("and", f.icmp("sge", tap_end, w["taps"]), f.icmp("sge", run_end, w["run"]))
+        a_run = f.byte(a, f.mul(runs.index, tile.itemsize))
+        b_run = f.byte(b, f.mul(runs.index, panel_bytes))
+        b_next_piece = f.byte(f.byte(b_run, f.mul(f.div(first_column, tile.width), panel_stride)), piece_bytes)
+        with f.loop(first_column, last_column, tile.width) as panels:
+            b_panel = f.byte(b_run, f.mul(f.div(panels.index, tile.width), panel_stride))
+            last_panel = f.icmp("sge", f.add(panels.index, tile.width), last_column)
+            last_panel = f.binary("and", last_panel, f.binary("xor", ends, constant(True, "i1")))
+            # panels follow each other in memory, tap by tap: within a piece the address of its first tap is what counts
+            ahead = f.select(last_panel, b_next_piece, f.byte(b_panel, panel_stride))
+            ahead = f.byte(ahead, f.mul(f.mul(taps.index, w["run"]), panel_bytes))
+            c_panel = f.add(c_outer, f.mul(panels.index, tile.itemsize))
+            with f.loop(strips.index, strip_end, 1, start) as tiles:
+                image, j = tiles.carried
+                m = f.add(f.mul(j, w["tile_rows"]), f.minimum(j, w["taller"]))
+                height = f.add(w["tile_rows"], f.cast("zext", f.icmp("slt", j, w["taller"]), "i64"))
+                c_at = f.add(c_panel, f.mul(image, w["c_image"]), 0 if spec.scatter else f.mul(m, w["c_row"]))
+                a_tile = f.byte(a_run, f.mul(image, w["a_image"]))
+                if not spec.table:
+                    a_tile = f.byte(a_tile, f.mul(m, w["a_row"]))
+                part = f.binary("and", f.value(f.sub(tiles.index, strips.index)), constant(SHARES - 1, "i64"))
+                last = f.icmp("eq", f.add(tiles.index, 1), last_tile)
+                _dispatch(f, spec, symbol, height, f.sub(w["n"], panels.index), dict(
+                    args=f.params[0], a=a_tile, b=b_panel, c=f.byte(w["c"], c_at), ahead=f.byte(ahead, f.mul(part, share)),
+                    bias=f.byte(bias_outer, f.mul(panels.index, tile.itemsize)), residual=f.byte(w["residual"], c_at),
+                    m=f.value(m), first=taps.index, last=f.value(tap_end), run=f.value(f.sub(run_end, runs.index)),
+                    cols=f.value(f.sub(w["n"], panels.index)), begins=begins, ends=ends,
+                    spill=f.select(last, constant(False, "i1"), spills)))
+                following = f.add(j, 1)
+                wrapped = f.icmp("eq", following, w["tiles"])
+                tiles.next([f.add(image, f.cast("zext", wrapped, "i64")), f.select(wrapped, 0, following)])
     f.ret(0)
-    for vectors in range(1, tile.vectors + 1):
-        for rows in range(1, tile.rows + 1):
-            _tile(module, spec, f"{symbol}_tile{rows}x{vectors}", rows, vectors)
+    for vectors in spec.vectors:
+        for rows in spec.heights:
+            _RegisterTile(module, spec, f"{symbol}_tile{rows}x{vectors}", rows, vectors).emit()
     return str(module)
 
 
-def _dispatch(f: Function, spec: Contraction, symbol: str, height: Operand, cols: Operand,
-              arguments: Sequence[Value]) -> None:
+def _may_spill(f: Function, spec: Contraction, w: dict[str, Value]) -> Value:
+    """Whether tiles may write past their last column, into rows that come later: there is one panel and one piece of the sum."""
+    if spec.scatter or spec.columns == "whole":
+        return constant(False, "i1")
+    conditions = [f.icmp("sge", w["tap_block"], w["taps"]), f.icmp("sge", w["run_block"], w["run"]),
+                  f.icmp("sle", w["n"], spec.tile.width), f.icmp("eq", w["c_row"], f.mul(w["n"], spec.tile.itemsize))]
+    result = conditions[0]
+    for condition in conditions[1:]:
+        result = f.binary("and", result, condition)
+    return result
+
+
+def _dispatch(f: Function, spec: Contraction, symbol: str, height: Operand, cols: Operand, arguments: dict[str, Value]) -> None:
     """Calls the tile function for the number of rows and of vectors."""
-    after = f.fresh("done")
-    wide, narrow = f.fresh("wide"), f.fresh("narrow")
-    f.branch_if(f.icmp("sgt", cols, spec.tile.lanes), wide, narrow)
-    for label, vectors in ((wide, 2), (narrow, 1)):
-        f.start(label)
-        cases = [f.fresh("case") for _ in range(spec.tile.rows)]
-        table = " ".join(f"i64 {i + 1}, label %{case}" for i, case in enumerate(cases[:-1]))
-        f.line(f"switch i64 {height}, label %{cases[-1]} [ {table} ]")
-        for i, case in enumerate(cases):
-            f.start(case)
-            f.call(f"{symbol}_tile{i + 1}x{vectors}", "void", *arguments)
-            f.branch(after)
-    f.start(after)
-
-
-def _tile(module: Module, spec: Contraction, name: str, rows: int, vectors: int) -> None:
-    """One register tile: ``rows`` rows by ``vectors`` vectors, over taps [first, last) and a piece of the run."""
-    tile = spec.tile
-    f = module.function(name, "void", [
-        ("ptr", "args"), ("ptr", "a"), ("ptr", "b"), ("ptr", "c"), ("ptr", "bias"), ("ptr", "residual"), ("i64", "m"),
-        ("i64", "first"), ("i64", "last"), ("i64", "run"), ("i64", "cols"), ("i1", "begins"), ("i1", "ends"),
-        ("i1", "spill")], internal=True, attributes="nounwind noinline")
-    args, a, b, c, bias, residual, m, first, last, run, cols, begins, ends, spill = f.params
-
-    def word(name: str) -> Value:
-        return f.words("ptr" if name in POINTERS else "i64", first=WORDS.index(name))[0]
-
-    c_row = word("c_row")
-    scatter = [f.cast("sext", f.load("i32", f.at("i32", word("scatter"), f.add(m, r))), "i64") for r in range(rows)] \
-        if spec.scatter else [f.mul(c_row, r) for r in range(rows)]
-    if spec.table:
-        table, zeros, all_rows, all_run = (word(x) for x in ("table", "zeros", "rows", "run"))
+    values = [arguments[name] for _, name in _RegisterTile.PARAMETERS]
+    done = f.fresh("done")
+    labels = {vectors: f.fresh("vectors") for vectors in spec.vectors}
+    if len(labels) == 1:
+        f.branch(*labels.values())
     else:
-        a_row = word("a_row")
-        starts = [f.byte(a, f.mul(a_row, r)) for r in range(rows)]
+        f.branch_if(f.icmp("sgt", cols, spec.tile.lanes), labels[2], labels[1])
+    for vectors, label in labels.items():
+        f.start(label)
+        cases = {rows: f.fresh("rows") for rows in spec.heights}
+        table = " ".join(f"i64 {rows}, label %{case}" for rows, case in cases.items())
+        f.line(f"switch i64 {height}, label %{cases[spec.tile.rows]} [ {table} ]")
+        for rows, case in cases.items():
+            f.start(case)
+            f.call(f"{symbol}_tile{rows}x{vectors}", "void", *values)
+            f.branch(done)
+    f.start(done)
 
-    # with few sums, several steps of the run are kept apart, so that additions do not wait for each other
-    phases = 1
-    while rows * vectors * phases < 8 and phases < tile.unroll:
-        phases *= 2
-    step_bytes = tile.lanes * tile.itemsize
-    zero = Value("zeroinitializer", tile.vector)
-    full = f.icmp("sge", cols, vectors * tile.lanes)
 
-    def read(base: Value, offsets: Sequence[Operand]) -> list[Value]:
-        """Vectors of rows of a tensor laid out as C (the last vector may be partial), row by row."""
-        def vectors_of(mask: Value | None) -> list[Value]:
-            addresses = [f.byte(base, f.add(at, v * step_bytes)) for at in offsets for v in range(vectors)]
-            return [f.load(tile.vector, p) if mask is None or (i + 1) % vectors else f.masked_load(tile.vector, p, mask)
+class _RegisterTile:
+    """One register tile: ``rows`` rows by ``vectors`` vectors, over taps [first, last) and ``run`` elements of each."""
+
+    PARAMETERS = (("ptr", "args"), ("ptr", "a"), ("ptr", "b"), ("ptr", "c"), ("ptr", "ahead"), ("ptr", "bias"),
+                  ("ptr", "residual"), ("i64", "m"), ("i64", "first"), ("i64", "last"), ("i64", "run"), ("i64", "cols"),
+                  ("i1", "begins"), ("i1", "ends"), ("i1", "spill"))
+
+    def __init__(self, module: Module, spec: Contraction, name: str, rows: int, vectors: int) -> None:
+        self.spec, self.tile, self.rows, self.vectors = spec, spec.tile, rows, vectors
+        self.f = f = module.function(name, "void", self.PARAMETERS, internal=True, attributes="nounwind noinline")
+        self.p = {name: value for (_, name), value in zip(self.PARAMETERS, f.params)}
+        self.step_bytes = self.tile.lanes * self.tile.itemsize
+        self.zero = Value("zeroinitializer", self.tile.vector)
+        self.whole = constant(True, "i1") if spec.columns == "whole" else f.icmp("sge", self.p["cols"], vectors * self.tile.lanes)
+        # with few sums, several steps of the run are kept apart, so that additions do not wait for each other
+        self.phases = 1
+        while rows * vectors * self.phases < 8 and self.phases * 2 <= self.tile.unroll:
+            self.phases *= 2
+
+    def word(self, name: str) -> Value:
+        return self.f.words("ptr" if name in POINTERS else "i64", first=WORDS.index(name))[0]
+
+    def emit(self) -> None:
+        f, p, spec, rows = self.f, self.p, self.spec, range(self.rows)
+        if spec.scatter:
+            entries = f.at("i32", self.word("scatter"), p["m"])
+            places: list[Operand] = [f.cast("sext", f.load("i32", f.at("i32", entries, r)), "i64") for r in rows]
+        else:
+            c_row = self.word("c_row")
+            places = [f.mul(c_row, r) for r in rows]
+        self.prefetch(p["c"], places, write=True)
+        if spec.residual:
+            self.prefetch(p["residual"], places)
+        sums = f.choose(p["begins"], lambda: [self.zero] * (self.rows * self.vectors), lambda: self.read(p["c"], places))
+        sums += [self.zero] * (self.rows * self.vectors * (self.phases - 1))
+        sums = self.over_taps(sums) if spec.table else self.over_run(self.direct_rows(), p["b"], p["ahead"], sums)
+        count = self.rows * self.vectors
+        total = sums[:count]
+        for phase in range(1, self.phases):
+            total = [f.fadd(x, y) for x, y in zip(total, sums[phase * count:])]
+        sums = total
+        if spec.bias or spec.residual or spec.relu:
+            sums = f.choose(p["ends"], lambda: self.epilogue(sums, places), lambda: sums)
+        self.write(sums, places)
+        f.ret()
+
+    def prefetch(self, base: Value, places: Sequence[Operand], write: bool = False) -> None:
+        """Asks for lines of a tensor laid out as C that are needed after the sum."""
+        for place in places:
+            for at in range(0, self.vectors * self.step_bytes, LINE):
+                prefetch(self.f, self.f.byte(self.f.byte(base, place), at), write, 3)
+
+    def read(self, base: Value, places: Sequence[Operand]) -> list[Value]:
+        """Vectors of rows of a tensor laid out as C, row by row; the last vector of a row may be partial."""
+        f, tile = self.f, self.tile
+
+        def rows(mask: Value | None) -> list[Value]:
+            addresses = [f.byte(base, f.add(place, v * self.step_bytes)) for place in places for v in range(self.vectors)]
+            return [f.load(tile.vector, p) if mask is None or (i + 1) % self.vectors else f.masked_load(tile.vector, p, mask)
                     for i, p in enumerate(addresses)]
 
-        return f.choose(full, lambda: vectors_of(None),
-                        lambda: vectors_of(f.mask(f.sub(cols, (vectors - 1) * tile.lanes), tile.lanes)))
+        if self.spec.columns == "whole":
+            return rows(None)
+        left = f.sub(self.p["cols"], (self.vectors - 1) * tile.lanes)
+        return f.choose(self.whole, lambda: rows(None), lambda: rows(f.mask(left, tile.lanes)))
 
-    sums = f.choose(begins, lambda: [zero] * (rows * vectors), lambda: read(c, scatter)) + [zero] * (rows * vectors * (phases - 1))
+    def direct_rows(self) -> list[Value]:
+        a_row = self.word("a_row")
+        return [self.f.byte(self.p["a"], self.f.mul(a_row, r)) for r in range(self.rows)]
 
-    def step(sums: list[Value], pointers: list[Value], at: Value, k: int, b_at: Value, phase: int) -> None:
-        weights = [f.load(tile.vector, f.at(tile.element, b_at, k * tile.width + v * tile.lanes), tile.itemsize)
-                   for v in range(vectors)]
-        for r in range(rows):
-            value = f.splat(f.load(tile.element, f.at(tile.element, f.at(tile.element, pointers[r], at), k)), tile.lanes)
-            for v in range(vectors):
-                i = (phase * rows + r) * vectors + v
-                sums[i] = f.fma(value, weights[v], sums[i])
-
-    def accumulate(pointers: list[Value], b_at: Value, sums: list[Value]) -> list[Value]:
-        whole = f.op("i64", f"and i64 {run}, {-tile.unroll}")
-        with f.loop(0, whole, tile.unroll, sums) as loop:
-            now = list(loop.carried)
-            here = f.at(tile.element, b_at, f.mul(loop.index, tile.width))
-            for k in range(tile.unroll):
-                step(now, pointers, loop.index, k, here, k % phases)
-            loop.next(now)
-        with f.loop(whole, run, 1, loop.results) as rest:
-            now = list(rest.carried)
-            step(now, pointers, rest.index, 0, f.at(tile.element, b_at, f.mul(rest.index, tile.width)), 0)
-            rest.next(now)
-        return rest.results
-
-    if spec.table:
-        with f.loop(first, last, 1, sums) as taps:
-            entry = f.at("i32", table, f.add(f.mul(taps.index, all_rows), m))
-            offsets = [f.load("i32", f.at("i32", entry, r)) for r in range(rows)]
+    def over_taps(self, sums: list[Value]) -> list[Value]:
+        f, p, tile = self.f, self.p, self.tile
+        table, zeros, all_rows, all_run = (self.word(name) for name in ("table", "zeros", "rows", "run"))
+        with f.loop(p["first"], p["last"], 1, sums) as taps:
+            entry = f.at("i32", table, f.add(f.mul(taps.index, all_rows), p["m"]))
+            offsets = [f.load("i32", f.at("i32", entry, r)) for r in range(self.rows)]
             outside = offsets[0]
             for offset in offsets[1:]:
                 outside = f.binary("and", outside, offset)
 
             def tap() -> list[Value]:
-                pointers = [f.select(f.icmp("slt", offset, 0), zeros, f.byte(a, f.cast("sext", offset, "i64")))
+                pointers = [f.select(f.icmp("slt", offset, 0), zeros, f.byte(p["a"], f.cast("sext", offset, "i64")))
                             for offset in offsets]
-                b_at = f.at(tile.element, b, f.mul(f.mul(taps.index, all_run), tile.width))
-                return accumulate(pointers, b_at, taps.carried)
+                b = f.at(tile.element, p["b"], f.mul(f.mul(taps.index, all_run), tile.width))
+                done = f.mul(f.sub(taps.index, p["first"]), all_run)
+                ahead = f.byte(p["ahead"], f.mul(done, tile.width * tile.itemsize // SHARES))
+                return self.over_run(pointers, b, ahead, taps.carried)
 
+            # negative only if all are: no row of the tile meets the image under this tap
             taps.next(f.choose(f.icmp("sge", outside, 0), tap, lambda: taps.carried))
-        sums = taps.results
-    else:
-        sums = accumulate(starts, b, sums)
-    for phase in range(1, phases):
-        n = rows * vectors
-        sums = [f.fadd(x, y) for x, y in zip(sums[:n], sums[phase * n:(phase + 1) * n])] + sums[n:]
-    sums = sums[:rows * vectors]
+        return taps.results
 
-    def finish() -> list[Value]:
-        done = list(sums)
+    def over_run(self, pointers: list[Value], b: Value, ahead: Value, sums: list[Value]) -> list[Value]:
+        f, tile, run = self.f, self.tile, self.p["run"]
+        whole = f.sub(run, f.rem(run, tile.unroll)) if tile.unroll & (tile.unroll - 1) else f.binary(
+            "and", run, constant(-tile.unroll, "i64"))
+        ahead_step = tile.width * tile.itemsize // SHARES
+        with f.loop(0, whole, tile.unroll, sums) as loop:
+            now = list(loop.carried)
+            here = f.at(tile.element, b, f.mul(loop.index, tile.width))
+            for at in range(0, ahead_step * tile.unroll, LINE):
+                prefetch(f, f.byte(f.byte(ahead, f.mul(loop.index, ahead_step)), at), False, 2)
+            for k in range(tile.unroll):
+                self.multiply(now, pointers, loop.index, k, here, k % self.phases)
+            loop.next(now)
+        with f.loop(whole, run, 1, loop.results) as rest:
+            now = list(rest.carried)
+            self.multiply(now, pointers, rest.index, 0, f.at(tile.element, b, f.mul(rest.index, tile.width)), 0)
+            rest.next(now)
+        return rest.results
+
+    def multiply(self, sums: list[Value], pointers: list[Value], at: Value, k: int, b: Value, phase: int) -> None:
+        """One element of each row times one row of the panel, added to ``sums`` of the phase."""
+        f, tile = self.f, self.tile
+        weights = [f.load(tile.vector, f.at(tile.element, b, k * tile.width + v * tile.lanes)) for v in range(self.vectors)]
+        for r, pointer in enumerate(pointers):
+            x = f.splat(f.load(tile.element, f.at(tile.element, f.at(tile.element, pointer, at), k)), tile.lanes)
+            for v in range(self.vectors):
+                i = (phase * self.rows + r) * self.vectors + v
+                sums[i] = f.fma(x, weights[v], sums[i])
+
+    def epilogue(self, sums: list[Value], places: Sequence[Operand]) -> list[Value]:
+        f, spec = self.f, self.spec
         if spec.bias:
-            shift = read(bias, [0])
-            done = [f.fadd(x, shift[i % vectors]) for i, x in enumerate(done)]
+            bias = self.read(self.p["bias"], [0])
+            sums = [f.fadd(x, bias[i % self.vectors]) for i, x in enumerate(sums)]
         if spec.residual:
-            done = [f.fadd(x, y) for x, y in zip(done, read(residual, scatter))]
+            sums = [f.fadd(x, y) for x, y in zip(sums, self.read(self.p["residual"], places))]
         if spec.relu:
-            done = [f.select(f.fcmp("ogt", zero, x), zero, x) for x in done]
-        return done
+            sums = [f.select(f.fcmp("ogt", self.zero, x), self.zero, x) for x in sums]
+        return sums
 
-    if spec.bias or spec.residual or spec.relu:
-        sums = f.choose(ends, finish, lambda: sums)
-    addresses = [[f.byte(f.byte(c, at), v * step_bytes) for v in range(vectors)] for at in scatter]
-    whole, part, done = f.fresh("whole"), f.fresh("part"), f.fresh("done")
-    f.branch_if(f.op("i1", f"or i1 {full}, {spill}"), whole, part)
-    f.start(whole)
-    for row in range(rows):
-        for v in range(vectors):
-            f.store(sums[row * vectors + v], addresses[row][v])
-    f.branch(done)
-    f.start(part)
-    for row in range(rows):
-        for v in range(vectors - 1):
-            f.store(sums[row * vectors + v], addresses[row][v])
-    store_partial(f, sums[vectors - 1::vectors], [row[-1] for row in addresses], f.sub(cols, (vectors - 1) * tile.lanes))
-    f.branch(done)
-    f.start(done)
-    f.ret()
+    def write(self, sums: list[Value], places: Sequence[Operand]) -> None:
+        f, vectors = self.f, self.vectors
+        rows = [f.byte(self.p["c"], place) for place in places]
+        addresses = [f.byte(row, v * self.step_bytes) for row in rows for v in range(vectors)]
+        if self.spec.columns == "whole":
+            for x, address in zip(sums, addresses):
+                f.store(x, address)
+            return
+        whole, partial, done = f.fresh("whole"), f.fresh("partial"), f.fresh("done")
+        f.branch_if(f.binary("or", self.whole, self.p["spill"]), whole, partial)
+        f.start(whole)
+        for x, address in zip(sums, addresses):
+            f.store(x, address)
+        f.branch(done)
+        f.start(partial)
+        for i, (x, address) in enumerate(zip(sums, addresses)):
+            if (i + 1) % vectors:
+                f.store(x, address)
+        left = f.sub(self.p["cols"], (vectors - 1) * self.tile.lanes)
+        store_partial(f, sums[vectors - 1::vectors], addresses[vectors - 1::vectors], left)
+        f.branch(done)
+        f.start(done)
+
+
+def prefetch(f: Function, address: Value, write: bool, locality: int) -> None:
+    f.call("llvm.prefetch.p0", "void", address, *(constant(x, "i32") for x in (int(write), locality, 1)))
 
 
 def store_partial(f: Function, values: Sequence[Value], addresses: Sequence[Value], count: Operand) -> None:

@@ -1,7 +1,7 @@
 """How a contraction is cut into chunks and pieces, and the calls that bring its operands into shape."""
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from mycelia.kernels.api import Arg, Call, Code, Table, Work
 ROW_BLOCK_BYTES = 128 * 1024
 # Bytes of a panel of B that are used for all rows of a chunk before the next piece of the sum.
 PANEL_BYTES = 64 * 1024
+# Bytes of B that stay in the cache while all rows go by, and the tiles that then go over all panels together.
+RESIDENT_BYTES = 192 * 1024
+SHORT_STRIP = 4
 # Multiply-adds of a chunk: about 200 us.
 CHUNK_WORK = 8_000_000
 
@@ -39,6 +42,13 @@ def tile_for(target: Target, dtype: DType) -> Tile:
 def packed_elements(tile: Tile, n: int, taps: int, run: int) -> int:
     """Elements of B in panels."""
     return ceil_div(n, tile.width) * tile.width * taps * run
+
+
+def _unroll(run: int, table: bool) -> int:
+    """Steps of a run that are written out: for a short run a divisor, so that nothing is left over."""
+    if table and run <= 32 and run % 4:
+        return next((u for u in (7, 6, 5, 3) if run % u == 0), 4)
+    return 4
 
 
 @dataclass
@@ -84,12 +94,21 @@ def contract(spec: Contraction, shape: Shape, a: Arg, b: Arg, c: Arg, bias: Arg 
         tap_block, run_block = evenly(s.taps, max(piece // max(s.run, 1), 1)), max(s.run, 1)
     depth_block = min(tap_block * run_block, depth)
 
-    most_rows = max(ROW_BLOCK_BYTES // (depth_block * tile.itemsize), 2 * tile.rows)
-    tile_block = evenly(all_tiles, max(most_rows // tile.rows, 1))
+    # B that stays in the cache lets a strip be a few tiles, whose rows of C are then written (and residuals read) in order;
+    # else a strip has as many rows of A as stay there while B goes by
+    b_bytes = panels * tile.width * depth * tile.itemsize
+    if b_bytes <= RESIDENT_BYTES and depth_block == depth:
+        strip = SHORT_STRIP
+        tile_block = evenly(all_tiles, max(CHUNK_WORK // (tile.rows * depth * s.n), strip), strip)
+    else:
+        most_rows = max(ROW_BLOCK_BYTES // (depth_block * tile.itemsize), 2 * tile.rows)
+        strip = tile_block = evenly(all_tiles, max(most_rows // tile.rows, 1))
     row_blocks = ceil_div(all_tiles, tile_block)
     work = tile_block * tile.rows * depth * tile.width
-    panel_block = evenly(panels, max(CHUNK_WORK // max(work, 1), 1))
+    panel_block = evenly(panels, max(CHUNK_WORK // work, 1))
     column_blocks = ceil_div(panels, panel_block)
+    columns = "whole" if s.n % tile.width == 0 else "narrow" if s.n <= tile.lanes else "any"
+    spec = replace(spec, columns=columns, tall=tile_rows >= tile.rows - 1, tile=replace(tile, unroll=_unroll(s.run, spec.table)))
 
     symbol = "k_" + spec.key
     code = Code(symbol, spec.key, lambda: gemm.contraction(spec, symbol))
@@ -100,7 +119,7 @@ def contract(spec: Contraction, shape: Shape, a: Arg, b: Arg, c: Arg, bias: Arg 
         rows=s.rows, tiles=tiles, tile_rows=tile_rows, taller=taller, all_tiles=all_tiles, n=s.n,
         taps=s.taps, run=s.run, tap_block=tap_block, run_block=run_block, a_row=s.a_row, a_image=s.a_image,
         a_outer=s.a_outer, b_outer=s.b_outer, c_row=s.c_row, c_image=s.c_image, c_outer=s.c_outer,
-        tile_block=tile_block, row_blocks=row_blocks, panel_block=panel_block, column_blocks=column_blocks)
+        tile_block=tile_block, row_blocks=row_blocks, panel_block=panel_block, column_blocks=column_blocks, strip=strip)
     return Call(code, [words[name] for name in gemm.WORDS], s.outer * row_blocks * column_blocks)
 
 
