@@ -1,4 +1,5 @@
-"""Graphs whose sizes depend on data (`NonZero`): a plan up to the node, the node on the host, a plan for what it found."""
+"""Graphs whose sizes depend on data (`NonZero`): a plan up to the node, the node on the host, a plan for what
+it found."""
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -40,7 +40,8 @@ def argument_of_an_extreme(m: Match) -> Result:
     x, axis = m.x, m.node.attrs["axis"]
     if x.dtype is dtypes.bool_:
         x = m.add("Cast", x, dtype=dtypes.uint8)
-    extreme = m.add("ReduceMax" if m.node.op.name == "ArgMax" else "ReduceMin", x, axes=(axis,), keepdims=True)
+    reduction = "ReduceMax" if m.node.op.name == "ArgMax" else "ReduceMin"
+    extreme = m.add(reduction, x, axes=(axis,), keepdims=True)
     hit = m.add("Equal", x, extreme)
     if x.dtype.is_float:  # the extreme of a row that holds a NaN is NaN, which equals nothing
         hit = m.add("LogicalOr", hit, m.add("IsNan", x))

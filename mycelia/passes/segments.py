@@ -1,7 +1,8 @@
-"""Cuts a graph where an extent becomes known only by running a node (`NonZero`): before it, the node, after it.
+"""Cuts a graph where an extent becomes known only by running a node (`NonZero`): before it, the node, after
+it.
 
-The part after the cut has the node's results among its inputs, so that its symbols take their numbers from what was found,
-like those of any symbolic graph.
+The part after the cut has the node's results among its inputs, so that its symbols take their numbers from
+what was found, like those of any symbolic graph.
 """
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ class Cut:
     Attributes:
         before: over the graph's inputs; gives the node's operands, then what ``after`` needs besides.
         node: the data-dependent node, to be run by its reference.
-        after: over the graph's inputs, then the node's results, then the other results of ``before``. It holds the
-            graph's outputs and writes, and may hold further data-dependent nodes.
+        after: over the graph's inputs, then the node's results, then the other results of ``before``. It
+            holds the graph's outputs and writes, and may hold further data-dependent nodes.
     """
 
     before: Graph
@@ -60,8 +61,8 @@ def cut(graph: Graph) -> Cut | None:
     for value in (*source.inputs, *node.outputs, *needed):
         table[value] = after.input(value.type, value.name)
     for old in later:
-        fresh = Node(old.op, [table[v] for v in old.inputs], old.attrs, tuple(v.type for v in old.outputs), old.loc,
-                     old.origin)
+        types = tuple(v.type for v in old.outputs)
+        fresh = Node(old.op, [table[v] for v in old.inputs], old.attrs, types, old.loc, old.origin)
         for a, b in zip(old.outputs, fresh.outputs):
             b.name = a.name
             table[a] = b

@@ -334,7 +334,9 @@ def full_as_a_broadcast_scalar(m: Match) -> Result:
 @rule("Iota()")
 def short_iota(m: Match) -> Result:
     size, dtype = m.node.attrs["size"], m.node.attrs["dtype"]
-    return m.constant(np.arange(size).astype(dtype.numpy)) if isinstance(size, int) and size <= _FOLDED else None
+    if not isinstance(size, int) or size > _FOLDED:
+        return None
+    return m.constant(np.arange(size).astype(dtype.numpy))
 
 
 @rule("StridedSlice(x)")

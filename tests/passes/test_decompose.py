@@ -39,6 +39,7 @@ def test_a_loss_by_one_hot_labels_never_makes_them():
     logits = graph.input(TensorType(from_numpy_dtype(np.float32), (32, 10)))
     labels = graph.input(TensorType(from_numpy_dtype(np.int32), (32,)))
     hot = graph.add("OneHot", labels, depth=10, on=1.0, off=0.0, dtype=logits.dtype).output
-    graph.outputs = [graph.add("ReduceSum", graph.add("Mul", logits, hot).output, axes=(0, 1), keepdims=False).output]
+    product = graph.add("Mul", logits, hot).output
+    graph.outputs = [graph.add("ReduceSum", product, axes=(0, 1), keepdims=False).output]
     names = [n.op.name for n in optimise(graph, check=True).main.nodes]
     assert [n for n in names if n not in ("Constant", "Reshape")] == ["FusedReduce"]
