@@ -1,4 +1,5 @@
 """The command line: ``mycelia run | op | explain | doctor``."""
+
 from __future__ import annotations
 
 import sys
@@ -16,8 +17,11 @@ _RUN_SETTINGS = {"ignore_unknown_options": True, "allow_interspersed_args": Fals
 
 
 @main.command(context_settings=_RUN_SETTINGS)
-@click.option("--mode", type=click.Choice(["GRAPH", "PYNATIVE"], case_sensitive=False),
-              help="Wins over the script's set_context(mode=...).")
+@click.option(
+    "--mode",
+    type=click.Choice(["GRAPH", "PYNATIVE"], case_sensitive=False),
+    help="Wins over the script's set_context(mode=...).",
+)
 @click.option("--device", "--device_target", "device", help="Wins over the script's device_target.")
 @click.argument("script", type=click.Path())
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
@@ -45,7 +49,9 @@ def op(name: str) -> None:
 
 @main.command(context_settings=_RUN_SETTINGS)
 @click.option("--mode", type=click.Choice(["GRAPH", "PYNATIVE"], case_sensitive=False))
-@click.option("--all", "everything", is_flag=True, help="Every compiled graph, single operators of PyNative mode too.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Every compiled graph, single operators of PyNative mode too."
+)
 @click.argument("script", type=click.Path())
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 def explain(mode: str | None, everything: bool, script: str, args: tuple[str, ...]) -> None:

@@ -3,6 +3,7 @@
 `install` puts a finder in front of ``sys.meta_path``. ``import mindspore.nn`` then gives the very module `mycelia.nn`; an installed
 MindSpore is neither imported nor changed.
 """
+
 from __future__ import annotations
 
 import importlib
@@ -14,7 +15,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-API_VERSION = "2.10.0"   # of MindSpore, whose interface is followed
+API_VERSION = "2.10.0"  # of MindSpore, whose interface is followed
 
 # Modules of MindSpore that live elsewhere here.
 MOVED = {
@@ -33,7 +34,7 @@ MOVED = {
 
 def own_name(name: str) -> str:
     """Mycelia's module for one of MindSpore's."""
-    return MOVED.get(name) or "mycelia" + name[len("mindspore"):]
+    return MOVED.get(name) or "mycelia" + name[len("mindspore") :]
 
 
 class _Alias(Loader):
@@ -44,18 +45,22 @@ class _Alias(Loader):
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = importlib.import_module(self.target)
-        self.own = {key: getattr(module, key, None) for key in ("__spec__", "__loader__", "__name__", "__package__")}
+        self.own = {
+            key: getattr(module, key, None) for key in ("__spec__", "__loader__", "__name__", "__package__")
+        }
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        for key, value in self.own.items():   # the import system wrote the alias's own over them
+        for key, value in self.own.items():  # the import system wrote the alias's own over them
             setattr(module, key, value)
 
 
 class _Finder(MetaPathFinder):
     """Finds ``mindspore`` and everything below it here."""
 
-    def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: Any = None) -> ModuleSpec | None:
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: Any = None
+    ) -> ModuleSpec | None:
         if fullname != "mindspore" and not fullname.startswith("mindspore."):
             return None
         if fullname == "mindspore":
@@ -66,8 +71,11 @@ class _Finder(MetaPathFinder):
         except ModuleNotFoundError:
             found = None
         if found is None:
-            raise ModuleNotFoundError(f"no module named {fullname!r} in Mycelia {_version()}, which follows MindSpore "
-                                      f"{API_VERSION}: {mine} does not exist", name=fullname)
+            raise ModuleNotFoundError(
+                f"no module named {fullname!r} in Mycelia {_version()}, which follows MindSpore "
+                f"{API_VERSION}: {mine} does not exist",
+                name=fullname,
+            )
         return ModuleSpec(fullname, _Alias(mine), is_package=found.submodule_search_locations is not None)
 
 
@@ -84,7 +92,9 @@ class _Top(Loader):
             try:
                 return getattr(mycelia, name)
             except AttributeError:
-                raise AttributeError(f"module 'mindspore' has no attribute {name!r} (Mycelia {_version()} does not offer it)") from None
+                raise AttributeError(
+                    f"module 'mindspore' has no attribute {name!r} (Mycelia {_version()} does not offer it)"
+                ) from None
 
         module.__version__ = API_VERSION  # type: ignore[attr-defined]
         module.__path__ = []
@@ -108,6 +118,8 @@ def install() -> None:
     if any(isinstance(finder, _Finder) for finder in sys.meta_path):
         return
     if "mindspore" in sys.modules:
-        raise RuntimeError(f"mindspore was imported already, from {getattr(sys.modules['mindspore'], '__file__', 'somewhere')}; "
-                           f"call mycelia.compat.install() before")
+        raise RuntimeError(
+            f"mindspore was imported already, from {getattr(sys.modules['mindspore'], '__file__', 'somewhere')}; "
+            f"call mycelia.compat.install() before"
+        )
     sys.meta_path.insert(0, _Finder())

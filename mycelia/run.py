@@ -1,4 +1,5 @@
 """Runs a MindSpore script unchanged: ``mycelia run SCRIPT`` or ``python -m mycelia.run [--mode=GRAPH] [--device=CPU] SCRIPT``."""
+
 from __future__ import annotations
 
 import os
@@ -10,7 +11,9 @@ from types import CodeType, ModuleType
 USAGE = "usage: python -m mycelia.run [--mode GRAPH|PYNATIVE] [--device CPU] SCRIPT [ARGS...]"
 
 
-def run_script(path: str, arguments: Sequence[str] = (), mode: str | None = None, device: str | None = None) -> int:
+def run_script(
+    path: str, arguments: Sequence[str] = (), mode: str | None = None, device: str | None = None
+) -> int:
     """Carries out a script as Python would, with `mindspore` meaning Mycelia.
 
     Args:
@@ -71,7 +74,9 @@ def _fix_settings(mode: str | None, device: str | None) -> None:
     from mycelia.common import context
 
     if mode is not None:
-        context.fix("mode", {"GRAPH": context.GRAPH_MODE, "PYNATIVE": context.PYNATIVE_MODE}[mode], f"--mode {mode}")
+        context.fix(
+            "mode", {"GRAPH": context.GRAPH_MODE, "PYNATIVE": context.PYNATIVE_MODE}[mode], f"--mode {mode}"
+        )
     if device is not None:
         context.fix("device_target", device, f"--device {device}")
 
@@ -116,7 +121,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     try:
         return run_script(rest[0], rest[1:], mode, device)
-    except ValueError as error:   # a device that is not there
+    except ValueError as error:  # a device that is not there
         print(f"mycelia run: {error}", file=sys.stderr)
         return 2
 

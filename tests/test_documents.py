@@ -1,4 +1,5 @@
 """The documents keep to the code: references by file and line hold, commands that the README names exist."""
+
 from __future__ import annotations
 
 import importlib.util
@@ -38,7 +39,9 @@ def test_a_reference_that_moved_is_found(tmp_path):
 def test_links_lead_somewhere():
     for document in [ROOT / "README.md", *DOCUMENTS]:
         for target in re.findall(r"\]\(([^)#]+)", document.read_text()):
-            assert target.startswith("http") or (document.parent / target).exists(), f"{document.name}: {target}"
+            assert target.startswith("http") or (document.parent / target).exists(), (
+                f"{document.name}: {target}"
+            )
 
 
 def test_commands_of_the_readme_exist():

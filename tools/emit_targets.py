@@ -5,6 +5,7 @@ backward, optimizer), the plan walker and the eager fast path are lowered, compi
 
     python tools/emit_targets.py [--jobs 2] [--target x86-64-v4]
 """
+
 from __future__ import annotations
 
 import argparse
@@ -31,9 +32,19 @@ from mycelia.runtime.compile import emit
 from mycelia.runtime.elf import undefined_symbols
 from mycelia.trace.tracer import Trace
 
-MEMORY = {"memcpy", "memset", "memmove"}                       # kernels may ask for these
-CPYTHON = ("Py", "_Py")                                        # the walker and the fast path call the stable interface,
-SYSTEM = {"pthread_create", "pthread_join", "syscall", "malloc", "free", "clock_gettime"}  # and these
+MEMORY = {"memcpy", "memset", "memmove"}  # kernels may ask for these
+CPYTHON = ("Py", "_Py")  # the walker and the fast path call the stable interface,
+SYSTEM = {
+    "pthread_create",
+    "pthread_detach",
+    "pthread_join",
+    "pthread_sigmask",
+    "sched_yield",
+    "syscall",
+    "malloc",
+    "free",
+    "clock_gettime",
+}  # and these
 
 
 def sample_graphs() -> Iterator[Graph]:
@@ -62,12 +73,24 @@ def training_graph(net: nn.Cell, image: tuple[int, ...], classes: int) -> Graph:
 
 
 def networks() -> Iterator[Graph]:
-    net = nn.SequentialCell(nn.Conv2d(3, 16, 7, stride=2), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(3, 2),
-                            nn.Conv2d(16, 32, 3), nn.BatchNorm2d(32), nn.GELU(), nn.Flatten(), nn.Dense(32 * 49, 64),
-                            nn.LayerNorm((64,)), nn.Dense(64, 10))
+    net = nn.SequentialCell(
+        nn.Conv2d(3, 16, 7, stride=2),
+        nn.BatchNorm2d(16),
+        nn.ReLU(),
+        nn.MaxPool2d(3, 2),
+        nn.Conv2d(16, 32, 3),
+        nn.BatchNorm2d(32),
+        nn.GELU(),
+        nn.Flatten(),
+        nn.Dense(32 * 49, 64),
+        nn.LayerNorm((64,)),
+        nn.Dense(64, 10),
+    )
     net.set_train()
     yield training_graph(net, (4, 3, 32, 32), 10)
-    yield training_graph(nn.SequentialCell(nn.Flatten(), nn.Dense(784, 128), nn.ReLU(), nn.Dense(128, 10)), (8, 1, 28, 28), 10)
+    yield training_graph(
+        nn.SequentialCell(nn.Flatten(), nn.Dense(784, 128), nn.ReLU(), nn.Dense(128, 10)), (8, 1, 28, 28), 10
+    )
 
 
 def codes(target: Target) -> dict[str, Code]:
@@ -88,8 +111,11 @@ def check(job: tuple[str, int, int]) -> list[str]:
     wrong = []
     for key, code in list(codes(target).items())[first::step]:
         symbols = undefined_symbols(emit(code, target))
-        allowed = MEMORY if key not in ("native runtime", "eager fast path") else MEMORY | SYSTEM | {
-            s for s in symbols if s.startswith(CPYTHON)}
+        allowed = (
+            MEMORY
+            if key not in ("native runtime", "eager fast path")
+            else MEMORY | SYSTEM | {s for s in symbols if s.startswith(CPYTHON)}
+        )
         if symbols - allowed:
             wrong.append(f"{cpu}: {key} asks for {', '.join(sorted(symbols - allowed))}")
     return wrong
@@ -107,9 +133,16 @@ def main() -> int:
         began = time.perf_counter()
         count = len(codes(target))
         with multiprocessing.get_context("spawn").Pool(given.jobs) as pool:
-            wrong = [line for part in pool.map(check, [(target.cpu, i, given.jobs) for i in range(given.jobs)], 1) for line in part]
-        print(f"{target.cpu}: {count} codes emitted in {time.perf_counter() - began:.0f} s, {len(wrong)} with symbols outside the "
-              f"allow-list", flush=True)
+            wrong = [
+                line
+                for part in pool.map(check, [(target.cpu, i, given.jobs) for i in range(given.jobs)], 1)
+                for line in part
+            ]
+        print(
+            f"{target.cpu}: {count} codes emitted in {time.perf_counter() - began:.0f} s, {len(wrong)} with symbols outside the "
+            f"allow-list",
+            flush=True,
+        )
         for line in wrong:
             print(f"  {line}")
         failed |= bool(wrong)

@@ -2,6 +2,7 @@
 
 `Batch` is an interpreter: pointwise operators align the hidden axes and broadcast, every other operator has a batch rule.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -27,7 +28,7 @@ class BatchedTensor(Tensor):
 
     def __init__(self, inner: Tensor, axis: int, level: Batch) -> None:
         self.inner, self.axis, self.level = inner, axis, level
-        self._shape = inner.shape[:axis] + inner.shape[axis + 1:]
+        self._shape = inner.shape[:axis] + inner.shape[axis + 1 :]
         self._dtype, self._storage = inner.dtype, None
         self._token = self._view = None
 
@@ -35,8 +36,10 @@ class BatchedTensor(Tensor):
         return True
 
     def asnumpy(self) -> Any:
-        raise RuntimeError(f"asnumpy() inside vmap: a tensor of shape {self._shape} stands for {self.level.size} of "
-                           f"them; return it from the function and read it outside")
+        raise RuntimeError(
+            f"asnumpy() inside vmap: a tensor of shape {self._shape} stands for {self.level.size} of "
+            f"them; return it from the function and read it outside"
+        )
 
     numpy = asnumpy
 
@@ -54,22 +57,30 @@ class Batch:
         self.below = below or dispatch.current()
 
     def bind(self, op: Operator, inputs: Sequence[Tensor], attrs: dict[str, Any]) -> Any:
-        axes = [x.axis if type(x) is BatchedTensor and x.level is self else None for x in inputs]
+        axes: list[Any] = [x.axis if type(x) is BatchedTensor and x.level is self else None for x in inputs]
         if all(axis is None for axis in axes):
             return self.below.bind(op, inputs, attrs)
         plain = [x.inner if axis is not None else x for x, axis in zip(inputs, axes)]  # type: ignore[attr-defined]
+        outputs: Any
+        out_axes: Any
         with dispatch.interpreting(self.below):
             if op.pointwise:
                 outputs, out_axes = self._pointwise(op, plain, axes, attrs)
             elif op.batch is not None:
                 outputs, out_axes = op.batch(axes, *plain, **attrs)
             else:
-                raise NotImplementedError(f"vmap: operator {op.name} has no batch rule; loop over the axis instead")
+                raise NotImplementedError(
+                    f"vmap: operator {op.name} has no batch rule; loop over the axis instead"
+                )
         if op.num_outputs == 1:
             return outputs if out_axes is None else BatchedTensor(outputs, out_axes, self)
-        return tuple(y if axis is None else BatchedTensor(y, axis, self) for y, axis in zip(outputs, out_axes))
+        return tuple(
+            y if axis is None else BatchedTensor(y, axis, self) for y, axis in zip(outputs, out_axes)
+        )
 
-    def _pointwise(self, op: Operator, inputs: list[Tensor], axes: list[int | None], attrs: dict[str, Any]) -> tuple[Any, int]:
+    def _pointwise(
+        self, op: Operator, inputs: list[Tensor], axes: Sequence[int | None], attrs: dict[str, Any]
+    ) -> tuple[Any, int]:
         rank = max(x.ndim - (axis is not None) for x, axis in zip(inputs, axes))
         aligned = []
         for x, axis in zip(inputs, axes):
@@ -81,12 +92,14 @@ class Batch:
             aligned.append(x)
         return op(*aligned, **attrs), 0
 
-    def write(self, target: Tensor, value: Tensor) -> None:
+    def write(self, target: Any, value: Any) -> None:
         mine = type(target) is BatchedTensor and target.level is self
         if not mine:
             if type(value) is BatchedTensor and value.level is self:
-                raise RuntimeError("vmap: a batched value cannot be written into a tensor from outside the function; "
-                                   "write to a tensor made inside, e.g. ops.zeros_like of a mapped argument")
+                raise RuntimeError(
+                    "vmap: a batched value cannot be written into a tensor from outside the function; "
+                    "write to a tensor made inside, e.g. ops.zeros_like of a mapped argument"
+                )
             self.below.write(target, value)
             return
         if type(value) is BatchedTensor and value.level is self:

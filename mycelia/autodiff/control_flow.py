@@ -4,6 +4,7 @@ The gradient of a `Cond` is a `Cond` over the gradients of its branches, each of
 `While` needs the state of every iteration: `WhileGrad` runs the loop again, keeps the states on a growing stack, and walks it back
 (reverse accumulation with recomputation; Griewank and Walther, Evaluating Derivatives, chapter 12).
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -62,29 +63,44 @@ def _floats(types: Sequence[TensorType]) -> list[int]:
     return [i for i, t in enumerate(types) if t.dtype.is_float]
 
 
-def cond_vjp(g: Sequence[Tensor], predicate: Tensor, *rest: Tensor, then: Graph, orelse: Graph) -> list[Tensor | None]:
+def cond_vjp(
+    g: Sequence[Tensor], predicate: Tensor, *rest: Tensor, then: Graph, orelse: Graph
+) -> list[Tensor | None]:
     """Cotangents of a `Cond`'s predicate (none) and operands."""
-    operands = rest[:len(then.inputs)]
+    operands = rest[: len(then.inputs)]
     wanted = _floats([x.type for x in operands])
     given = _floats([v.type for v in then.outputs])
     result: list[Tensor | None] = [None] * (1 + len(operands))
     if wanted and given:
-        grads = registry.get("Cond")(predicate, *operands, *[g[i] for i in given], then=pullback(then, wanted, given),
-                                     orelse=pullback(orelse, wanted, given))
+        grads = registry.get("Cond")(
+            predicate,
+            *operands,
+            *[g[i] for i in given],
+            then=pullback(then, wanted, given),
+            orelse=pullback(orelse, wanted, given),
+        )
         for i, d in zip(wanted, grads):
             result[1 + i] = d
     return result
 
 
-def while_vjp(g: Sequence[Tensor], *rest: Tensor, cond: Graph, body: Graph, n_state: int) -> list[Tensor | None]:
+def while_vjp(
+    g: Sequence[Tensor], *rest: Tensor, cond: Graph, body: Graph, n_state: int
+) -> list[Tensor | None]:
     """Cotangents of a `While`'s initial state and constants."""
-    inputs = rest[:len(body.inputs)]
+    inputs = rest[: len(body.inputs)]
     wanted = _floats([x.type for x in inputs])
     given = _floats([v.type for v in body.outputs])
     result: list[Tensor | None] = [None] * len(inputs)
     if wanted and given:
-        grads = WhileGrad(*inputs, *[g[i] for i in given], cond=cond, body=body, pull=pullback(body, wanted, given),
-                          n_state=n_state)
+        grads = WhileGrad(
+            *inputs,
+            *[g[i] for i in given],
+            cond=cond,
+            body=body,
+            pull=pullback(body, wanted, given),
+            n_state=n_state,
+        )
         for i, d in zip(wanted, grads):
             result[i] = d
     return result
@@ -94,15 +110,25 @@ def while_vjp(g: Sequence[Tensor], *rest: Tensor, cond: Graph, body: Graph, n_st
 class WhileGrad:
     """Cotangents of a `While`'s floating inputs, from those of its floating results."""
 
-    def infer(*inputs: TensorType, cond: Graph, body: Graph, pull: Graph, n_state: int) -> tuple[TensorType, ...]:
-        return tuple(inputs[i] for i in _floats(inputs[:len(body.inputs)]))
+    def infer(*inputs: Any, cond: Graph, body: Graph, pull: Graph, n_state: int) -> tuple[TensorType, ...]:
+        return tuple(inputs[i] for i in _floats(inputs[: len(body.inputs)]))
 
-    def reference(*inputs: np.ndarray, cond: Graph, body: Graph, pull: Graph, n_state: int) -> tuple[np.ndarray, ...]:
-        return walk_back(inputs, lambda xs: evaluate(cond, xs), lambda xs: evaluate(body, xs), lambda xs: evaluate(pull, xs),
-                         len(body.inputs), n_state)
+    def reference(
+        *inputs: Any, cond: Graph, body: Graph, pull: Graph, n_state: int
+    ) -> tuple[np.ndarray, ...]:
+        return walk_back(
+            inputs,
+            lambda xs: evaluate(cond, xs),
+            lambda xs: evaluate(body, xs),
+            lambda xs: evaluate(pull, xs),
+            len(body.inputs),
+            n_state,
+        )
 
 
-def walk_back(inputs: Sequence[np.ndarray], cond: Any, body: Any, pull: Any, count: int, n_state: int) -> tuple[np.ndarray, ...]:
+def walk_back(
+    inputs: Sequence[np.ndarray], cond: Any, body: Any, pull: Any, count: int, n_state: int
+) -> tuple[np.ndarray, ...]:
     """Runs a loop forward, keeping each state, then back.
 
     Args:
@@ -122,7 +148,7 @@ def walk_back(inputs: Sequence[np.ndarray], cond: Any, body: Any, pull: Any, cou
     for state in reversed(states):
         grads = list(pull([*state, *constants, *flowing]))
         flowing = [grads[k] for k in of_state]
-        for total, d in zip(sums, grads[len(of_state):]):
+        for total, d in zip(sums, grads[len(of_state) :]):
             total += d
     return (*flowing, *sums)
 

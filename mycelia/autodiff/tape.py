@@ -5,6 +5,7 @@ the rules are applied under that same lower interpreter, so a tape over a trace 
 eager engine computes at once, and a tape over a tape gives higher orders. A tensor's value is known by its token; a write
 gives the tensor a new token (see Griewank and Walther, Evaluating Derivatives, chapter 3, for the method).
 """
+
 from __future__ import annotations
 
 import dis
@@ -36,7 +37,9 @@ class Record:
 
     __slots__ = ("op", "attrs", "inputs", "outputs", "in_tokens", "out_tokens", "versions", "line")
 
-    def __init__(self, op: Operator, attrs: dict[str, Any], inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> None:
+    def __init__(
+        self, op: Operator, attrs: dict[str, Any], inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]
+    ) -> None:
         self.op, self.attrs, self.inputs, self.outputs = op, attrs, inputs, outputs
         self.in_tokens = [token_of(x) for x in inputs]
         self.out_tokens = [token_of(y) for y in outputs]
@@ -46,8 +49,10 @@ class Record:
 
     def cotangents(self, g: Any, tape: Tape) -> Sequence[Tensor | None]:
         if self.op.vjp is None:
-            raise TypeError(f"operator {self.op.name} has no gradient{_at(self.line)}; wrap it in ops.stop_gradient if "
-                            f"it should count as a constant")
+            raise TypeError(
+                f"operator {self.op.name} has no gradient{_at(self.line)}; wrap it in ops.stop_gradient if "
+                f"it should count as a constant"
+            )
         self._check_versions(tape)
         result = self.op.vjp(g, *self.inputs, *self.outputs, **self.attrs)
         return result if isinstance(result, (tuple, list)) else (result,)
@@ -62,7 +67,8 @@ class Record:
                 raise RuntimeError(
                     f"the gradient of {self.op.name}{_at(self.line)} needs a tensor of shape {tensor.shape} that was "
                     f"overwritten in place afterwards{_at(tape.last_write.get(id(tensor._storage)))}; write to a copy "
-                    f"(x.copy()), or use the form that returns a new tensor")
+                    f"(x.copy()), or use the form that returns a new tensor"
+                )
 
 
 _read_positions: dict[tuple[str, int, int], frozenset[int]] = {}
@@ -82,15 +88,27 @@ def _reads(op: Operator, inputs: int, outputs: int) -> frozenset[int]:
             for instruction in dis.get_instructions(code):
                 if instruction.opname.startswith("LOAD"):
                     value = instruction.argval
-                    loaded.update(value if isinstance(value, tuple) else (value,) if isinstance(value, str) else ())
+                    loaded.update(
+                        value if isinstance(value, tuple) else (value,) if isinstance(value, str) else ()
+                    )
             known = frozenset(i for i in everything if code.co_varnames[1 + i] in loaded)
         _read_positions[key] = known
     return known
 
 
 # Rules that read only shapes, never the elements: a later write cannot change their result.
-_VERSION_FREE = VIEW_OPERATORS | {"Add", "Sub", "Neg", "ReduceSum", "ReduceMean", "Concat", "Cast", "Pad",
-                                  "SliceScatter", "GatherGrad"}
+_VERSION_FREE = VIEW_OPERATORS | {
+    "Add",
+    "Sub",
+    "Neg",
+    "ReduceSum",
+    "ReduceMean",
+    "Concat",
+    "Cast",
+    "Pad",
+    "SliceScatter",
+    "GatherGrad",
+}
 
 
 class WriteRecord:
@@ -133,8 +151,10 @@ class Tape:
         # In a trace a tensor that is written later would show its new value: records hold today's.
         self.snapshot = getattr(self.below, "snapshot", None)
         self.records: list[Any] = []
-        self.native_records = getattr(self.below, "native", False)   # the eager fast path may append tuples of its own
-        self.last_write: dict[int, Any] = {}   # id of a storage -> where it was overwritten last
+        self.native_records = getattr(
+            self.below, "native", False
+        )  # the eager fast path may append tuples of its own
+        self.last_write: dict[int, Any] = {}  # id of a storage -> where it was overwritten last
 
     def bind(self, op: Operator, inputs: Sequence[Tensor], attrs: dict[str, Any]) -> Any:
         for x in inputs:
@@ -190,12 +210,14 @@ class Tape:
     def constant(self) -> Any:
         return getattr(self.below, "constant", None)
 
-    def backward(self, outputs: Sequence[Tensor], cotangents: Sequence[Tensor | None], wrt: Sequence[int]) -> list[Tensor | None]:
+    def backward(
+        self, outputs: Sequence[Tensor], cotangents: Sequence[Tensor | None], wrt: Sequence[int]
+    ) -> list[Tensor | None]:
         """Cotangents of the values with the tokens ``wrt``, None where the outputs do not depend on them."""
         reach = set(wrt)
         useful = []
         for record in self.records:
-            if type(record) is tuple:   # of the eager fast path
+            if type(record) is tuple:  # of the eager fast path
                 if record[4] in reach or record[5] in reach:
                     useful.append(record)
                     reach.add(record[6])
@@ -228,13 +250,17 @@ class Tape:
                 g: Any = got[0]
             else:
                 absent = OPTIONAL_COTANGENTS in record.op.tags
-                g = tuple(d if d is not None or absent and i else zeros_like(y)
-                          for i, (y, d) in enumerate(zip(record.outputs, got)))
+                g = tuple(
+                    d if d is not None or absent and i else zeros_like(y)
+                    for i, (y, d) in enumerate(zip(record.outputs, got))
+                )
             results = record.cotangents(g, self)
             pointwise = record.op.pointwise
             for x, token, d in zip(record.inputs, record.in_tokens, results):
                 if d is not None and token in reach and x._dtype.kind == "f":
-                    _accumulate(grads, token, sum_to(d, x._shape) if pointwise and d._shape != x._shape else d)
+                    _accumulate(
+                        grads, token, sum_to(d, x._shape) if pointwise and d._shape != x._shape else d
+                    )
         else:
             for token, d in zip(record.in_tokens, record.cotangents(got[0], self)):
                 if d is not None and token in reach:
@@ -250,8 +276,10 @@ def _native_step(record: tuple, grads: dict[int, Tensor], reach: set[int], keep:
     if out_token not in keep:
         del grads[out_token]
     if op.name not in _VERSION_FREE and (x._storage.version != x_version or y._storage.version != y_version):
-        raise RuntimeError(f"the gradient of {op.name} needs an operand of shape {x._shape} that was overwritten in place "
-                           f"afterwards; write to a copy (x.copy()), or use the form that returns a new tensor")
+        raise RuntimeError(
+            f"the gradient of {op.name} needs an operand of shape {x._shape} that was overwritten in place "
+            f"afterwards; write to a copy (x.copy()), or use the form that returns a new tensor"
+        )
     dx, dy = op.vjp(g, x, y, out)
     if x_token in reach:
         _accumulate(grads, x_token, dx)
@@ -285,7 +313,9 @@ def ones_like(x: Tensor) -> Tensor:
 def sum_to(g: Tensor, shape: tuple) -> Tensor:
     """Undoes broadcasting: sums the axes that were stretched."""
     lead = g.ndim - len(shape)
-    axes = tuple(range(lead)) + tuple(lead + i for i, d in enumerate(shape) if d == 1 and g.shape[lead + i] != 1)
+    axes = tuple(range(lead)) + tuple(
+        lead + i for i, d in enumerate(shape) if d == 1 and g.shape[lead + i] != 1
+    )
     if axes:
         g = registry.get("ReduceSum")(g, axes=axes, keepdims=False)
     return g if g.shape == shape else registry.get("Reshape")(g, shape=shape)

@@ -1,4 +1,5 @@
 """A traced graph made executable: passes once, one plan for each set of sizes, one launch for each call."""
+
 from __future__ import annotations
 
 import threading
@@ -24,7 +25,7 @@ from mycelia.tensor.storage import Storage
 from mycelia.tensor.tensor import Tensor, dense_strides
 
 MAX_PLANS = 64
-LIVE: weakref.WeakSet[CompiledGraph] = weakref.WeakSet()   # for `mycelia explain`
+LIVE: weakref.WeakSet[CompiledGraph] = weakref.WeakSet()  # for `mycelia explain`
 
 
 class Launchable:
@@ -39,7 +40,10 @@ class Launchable:
         self.outputs = [(t.nbytes, t.shape, dense_strides(t.shape), t.dtype) for t in self.plan.outputs]
 
     def run(self, inputs: Sequence[Tensor]) -> list[Tensor]:
-        slots = [x._storage.address + x._offset * x._dtype.itemsize if x._offset else x._storage.address for x in inputs]
+        slots = [
+            x._storage.address + x._offset * x._dtype.itemsize if x._offset else x._storage.address
+            for x in inputs
+        ]
         results = []
         device = self.device
         for nbytes, shape, strides, dtype in self.outputs:
@@ -62,8 +66,11 @@ class Launchable:
         operands = ", ".join(str(v.type) for v in node.inputs) if node is not None else ""
         where = f"\n  at {step.loc}" if step.loc else ""
         reason = KERNEL_ERRORS.get(name, f"kernel {step.kernel} returned status {error.status}")
-        return IndexError(f"{name}({operands}): {reason}{where}") if name in KERNEL_ERRORS else RuntimeError(
-            f"{name}({operands}): {reason}{where}")
+        return (
+            IndexError(f"{name}({operands}): {reason}{where}")
+            if name in KERNEL_ERRORS
+            else RuntimeError(f"{name}({operands}): {reason}{where}")
+        )
 
 
 KERNEL_ERRORS = {
@@ -115,8 +122,11 @@ class CompiledGraph:
                 graph = specialise(self.graph, [x._shape for x in inputs]) if self.symbolic else self.graph
                 device = inputs[0]._storage.device if inputs else default_device()
                 parts = cut(graph)
-                staged = _Staged(graph, self.stable, device, self.name) if parts is None else Segmented(
-                    parts, lambda part: CompiledGraph(part, self.stable, part.name))
+                staged = (
+                    _Staged(graph, self.stable, device, self.name)
+                    if parts is None
+                    else Segmented(parts, lambda part: CompiledGraph(part, self.stable, part.name))
+                )
                 self._plans[key] = staged
                 while len(self._plans) > MAX_PLANS:
                     self._plans.popitem(last=False)

@@ -3,6 +3,7 @@
 An operator with its attributes and operand types is a graph of one node, compiled once and kept; the next application is one
 dictionary look-up and one launch. View operators only make another tensor over the same storage.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -35,7 +36,7 @@ def _compile_graph(graph: Graph, name: str) -> CompiledGraph:
 class EagerEngine:
     """The interpreter at the bottom of every thread's stack."""
 
-    native = True   # a tape directly above may be written by `mycelia.engine.fast_path`
+    native = True  # a tape directly above may be written by `mycelia.engine.fast_path`
 
     def __init__(self) -> None:
         self._compiled: dict[Any, CompiledGraph] = {}
@@ -44,17 +45,21 @@ class EagerEngine:
         key = (op.name, *[(x._dtype.code, x._shape) for x in inputs], *attrs.values())
         try:
             compiled = self._compiled.get(key)
-        except TypeError:   # an attribute that cannot be a key, such as a constant's array
+        except TypeError:  # an attribute that cannot be a key, such as a constant's array
             return self._unkeyed(op, inputs, attrs)
         if compiled is None:
             special = _SPECIAL.get(op.name)
             if special is not None:
                 return special(self, inputs, attrs)
             compiled = self._compile(key, op, inputs, attrs)
-        results = compiled.run([x if x._view is None or x.is_contiguous() else self.contiguous(x) for x in inputs])
+        results = compiled.run(
+            [x if x._view is None or x.is_contiguous() else self.contiguous(x) for x in inputs]
+        )
         return results[0] if op.num_outputs == 1 else tuple(results)
 
-    def _compile(self, key: tuple, op: Operator, inputs: Sequence[Tensor], attrs: dict[str, Any]) -> CompiledGraph:
+    def _compile(
+        self, key: tuple, op: Operator, inputs: Sequence[Tensor], attrs: dict[str, Any]
+    ) -> CompiledGraph:
         for x in inputs:
             if not isinstance(x, Tensor) or x._storage is None:
                 _refuse(op, x)
@@ -84,7 +89,13 @@ class EagerEngine:
         if x.is_contiguous():
             return x
         root, chain = x._view.root, x._view.chain
-        key = ("contiguous", root._dtype.code, root._shape, root._strides, tuple((op.name, *a.values()) for op, a in chain))
+        key = (
+            "contiguous",
+            root._dtype.code,
+            root._shape,
+            root._strides,
+            tuple((op.name, *a.values()) for op, a in chain),
+        )
         compiled = self._compiled.get(key)
         if compiled is None:
             graph = Graph("contiguous")
@@ -137,13 +148,17 @@ class EagerEngine:
 
 def _refuse(op: Operator, x: Any) -> None:
     if isinstance(x, TracedTensor):
-        raise RuntimeError(f"{op.name}: received a tensor of a graph that is no longer being traced ({x.value.type}). A "
-                           f"function under jit kept it, e.g. in an attribute or a list; return it from the function instead")
+        raise RuntimeError(
+            f"{op.name}: received a tensor of a graph that is no longer being traced ({x.value.type}). A "
+            f"function under jit kept it, e.g. in an attribute or a list; return it from the function instead"
+        )
     raise TypeError(f"{op.name}: operands must be tensors. Received: {x!r} (of type {type(x).__name__})")
 
 
 # -- operators that only make another view ---------------------------------------------------------------------
-def _view_of(x: Tensor, op_name: str, attrs: dict[str, Any], offset: int, strides: tuple, shape: tuple) -> Tensor:
+def _view_of(
+    x: Tensor, op_name: str, attrs: dict[str, Any], offset: int, strides: tuple, shape: tuple
+) -> Tensor:
     from mycelia.ir import operator as registry
 
     y = Tensor.wrap(x._storage, tuple(shape), x._dtype, tuple(strides), offset)
@@ -170,7 +185,9 @@ def _reshape(engine: EagerEngine, inputs: Sequence[Tensor], attrs: dict[str, Any
     return _view_of(x, "Reshape", attrs, x._offset, strides, shape)
 
 
-def reshaped_strides(shape: Sequence[int], strides: Sequence[int], new: Sequence[int]) -> tuple[int, ...] | None:
+def reshaped_strides(
+    shape: Sequence[int], strides: Sequence[int], new: Sequence[int]
+) -> tuple[int, ...] | None:
     """Strides that show memory of one shape as another, or None where only a copy can."""
     if 0 in shape:
         return dense_strides(new)
@@ -214,7 +231,9 @@ def _broadcast_to(engine: EagerEngine, inputs: Sequence[Tensor], attrs: dict[str
     x = inputs[0]
     shape = _checked("BroadcastTo", x, attrs)
     lead = len(shape) - x.ndim
-    strides = (0,) * lead + tuple(0 if d == 1 and n != 1 else s for d, n, s in zip(x._shape, shape[lead:], x._strides))
+    strides = (0,) * lead + tuple(
+        0 if d == 1 and n != 1 else s for d, n, s in zip(x._shape, shape[lead:], x._strides)
+    )
     return _view_of(x, "BroadcastTo", attrs, x._offset, strides, shape)
 
 
@@ -229,8 +248,13 @@ def _constant(engine: EagerEngine, inputs: Sequence[Tensor], attrs: dict[str, An
 
 
 _SPECIAL: dict[str, Callable[[EagerEngine, Sequence[Tensor], dict[str, Any]], Any]] = {
-    "Reshape": _reshape, "Transpose": _transpose, "StridedSlice": _strided_slice, "BroadcastTo": _broadcast_to,
-    "Assign": _assign, "Constant": _constant}
+    "Reshape": _reshape,
+    "Transpose": _transpose,
+    "StridedSlice": _strided_slice,
+    "BroadcastTo": _broadcast_to,
+    "Assign": _assign,
+    "Constant": _constant,
+}
 
 
 ENGINE = EagerEngine()

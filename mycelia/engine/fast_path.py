@@ -8,6 +8,7 @@ the Python method that it replaced. So no deallocator and no type slot is ours, 
 On a thread whose only interpreter is a gradient tape over the eager engine, an application is also recorded on the tape, as a tuple
 ``(operator, x, y, result, tokens of the three, storage versions of x and y)``.
 """
+
 from __future__ import annotations
 
 import ctypes
@@ -27,16 +28,38 @@ from mycelia.tensor.device import device
 from mycelia.tensor.storage import Storage
 from mycelia.tensor.tensor import Tensor
 
-MAX_ELEMENTS = 1024   # beyond this a plan with its chunks is as fast
+MAX_ELEMENTS = 1024  # beyond this a plan with its chunks is as fast
 
 OPERATORS = {"Add": ("__add__", "fadd"), "Sub": ("__sub__", "fsub"), "Mul": ("__mul__", "fmul")}
 
 # Words of the state block that the native functions read. Offsets are those of CPython's slots in the objects.
-STATE = ("tensor_type", "float32", "none", "cpu", "storage_type", "zero", "depth", "tape_thread", "tape_records", "next_token",
-         "t_storage", "t_offset", "t_strides", "t_shape", "t_dtype", "t_token", "t_view",
-         "s_device", "s_address", "s_nbytes", "s_owner", "s_version", "s_home",
-         *(f"{kind}_{name}" for name in OPERATORS for kind in ("op", "slow")),
-         *(f"bin{i}" for i in range(MAX_ELEMENTS * 4 // 64 + 1)))
+STATE = (
+    "tensor_type",
+    "float32",
+    "none",
+    "cpu",
+    "storage_type",
+    "zero",
+    "depth",
+    "tape_thread",
+    "tape_records",
+    "next_token",
+    "t_storage",
+    "t_offset",
+    "t_strides",
+    "t_shape",
+    "t_dtype",
+    "t_token",
+    "t_view",
+    "s_device",
+    "s_address",
+    "s_nbytes",
+    "s_owner",
+    "s_version",
+    "s_home",
+    *(f"{kind}_{name}" for name in OPERATORS for kind in ("op", "slow")),
+    *(f"bin{i}" for i in range(MAX_ELEMENTS * 4 // 64 + 1)),
+)
 _AT = {name: 8 * i for i, name in enumerate(STATE)}
 
 _PRELUDE = """
@@ -404,9 +427,15 @@ def text() -> str:
         prelude = prelude.replace("{" + name + "}", str(offset))
     prelude = prelude.replace("{limit}", str(MAX_ELEMENTS))
     return prelude + "".join(
-        _OPERATOR.format(NAME=name, INSTRUCTION=instruction, op=_AT[f"op_{name}"], slow=_AT[f"slow_{name}"],
-                         **{key: _AT[key] for key in ("none", "depth", "tape_thread", "t_shape")})
-        for name, (_, instruction) in OPERATORS.items())
+        _OPERATOR.format(
+            NAME=name,
+            INSTRUCTION=instruction,
+            op=_AT[f"op_{name}"],
+            slow=_AT[f"slow_{name}"],
+            **{key: _AT[key] for key in ("none", "depth", "tape_thread", "t_shape")},
+        )
+        for name, (_, instruction) in OPERATORS.items()
+    )
 
 
 def code() -> Code:
@@ -414,7 +443,12 @@ def code() -> Code:
 
 
 class _MethodDef(ctypes.Structure):
-    _fields_ = [("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p)]
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    ]
 
 
 class FastPath:
@@ -422,7 +456,7 @@ class FastPath:
 
     def __init__(self) -> None:
         self.state = np.zeros(len(STATE), np.int64)
-        self.kept: list[Any] = []   # everything that the state block points to
+        self.kept: list[Any] = []  # everything that the state block points to
 
     def install(self) -> None:
         """Puts the native functions in the place of the Python methods, which become their slow path."""
@@ -510,4 +544,3 @@ def install() -> None:
     if FAST_PATH is None and (not hasattr(sys, "_is_gil_enabled") or sys._is_gil_enabled()):
         FAST_PATH = FastPath()
         FAST_PATH.install()
-

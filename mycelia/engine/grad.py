@@ -1,4 +1,5 @@
 """`grad`, `value_and_grad`, `vjp`, `vmap`: the public transformations, the same in both modes."""
+
 from __future__ import annotations
 
 import functools
@@ -34,8 +35,10 @@ def _differentiable(value: Any, what: str) -> Tensor:
     if not isinstance(value, Tensor):
         raise TypeError(f"{what} must be a Tensor. Received: {value!r} (of type {type(value).__name__})")
     if not value.dtype.is_float:
-        raise TypeError(f"{what} must be of a floating dtype to have a gradient. Received: {value.type}; convert it with "
-                        f"astype(ms.float32)")
+        raise TypeError(
+            f"{what} must be of a floating dtype to have a gradient. Received: {value.type}; convert it with "
+            f"astype(ms.float32)"
+        )
     return value
 
 
@@ -43,10 +46,14 @@ def _positions(grad_position: Any, count: int) -> tuple[int, ...]:
     positions = grad_position if isinstance(grad_position, (tuple, list)) else (grad_position,)
     for p in positions:
         if type(p) is not int:
-            raise TypeError(f"grad_position must be an int, a tuple of ints or None. Received: {grad_position!r}")
+            raise TypeError(
+                f"grad_position must be an int, a tuple of ints or None. Received: {grad_position!r}"
+            )
         if not -count <= p < count:
-            raise ValueError(f"grad_position {p} is out of range: the function was called with {count} positional "
-                             f"argument(s)")
+            raise ValueError(
+                f"grad_position {p} is out of range: the function was called with {count} positional "
+                f"argument(s)"
+            )
     return tuple(p % count for p in positions)
 
 
@@ -58,8 +65,13 @@ def _weights(weights: Any) -> tuple[Parameter, ...]:
     return items
 
 
-def value_and_grad(fn: Callable[..., Any], grad_position: Any = 0, weights: Any = None, has_aux: bool = False,
-                   return_ids: bool = False) -> Callable[..., Any]:
+def value_and_grad(
+    fn: Callable[..., Any],
+    grad_position: Any = 0,
+    weights: Any = None,
+    has_aux: bool = False,
+    return_ids: bool = False,
+) -> Callable[..., Any]:
     """A function that returns ``fn``'s value together with its gradients.
 
     Args:
@@ -79,7 +91,9 @@ def value_and_grad(fn: Callable[..., Any], grad_position: Any = 0, weights: Any 
         >>> value_and_grad(lambda x: (x * x).sum())(Tensor([3.0]))
     """
     if grad_position is None and weights is None:
-        raise ValueError("value_and_grad: grad_position and weights are both None; nothing to differentiate by")
+        raise ValueError(
+            "value_and_grad: grad_position and weights are both None; nothing to differentiate by"
+        )
     parameters = None if weights is None else _weights(weights)
 
     @functools.wraps(fn if hasattr(fn, "__name__") else type(fn))
@@ -93,7 +107,9 @@ def value_and_grad(fn: Callable[..., Any], grad_position: Any = 0, weights: Any 
         with dispatch.interpreting(tape):
             for p in positions:
                 operands[p] = map_leaves(
-                    lambda leaf, p=p: alias(_differentiable(leaf, f"argument {p} of {_name(fn)}")), operands[p])
+                    lambda leaf, p=p: alias(_differentiable(leaf, f"argument {p} of {_name(fn)}")),
+                    operands[p],
+                )
             result = _staged(fn)(*operands, **kwargs)
             roots = _roots(result, has_aux, fn)
         leaves: list[Tensor] = []
@@ -105,11 +121,13 @@ def value_and_grad(fn: Callable[..., Any], grad_position: Any = 0, weights: Any 
         wanted = [*leaves, *(parameters or ())]
         filled = [zeros_like(x) if g is None else g for x, g in zip(wanted, got)]
         by_position = _by_position(structures, iter(filled), grad_position)
-        by_weight: Any = tuple(filled[len(leaves):])
+        by_weight: Any = tuple(filled[len(leaves) :])
         if isinstance(weights, Parameter):
             by_weight = by_weight[0]
         if return_ids:
-            by_position, by_weight = _with_ids(by_position, by_weight, positions, parameters, grad_position, weights)
+            by_position, by_weight = _with_ids(
+                by_position, by_weight, positions, parameters, grad_position, weights
+            )
         if parameters is None:
             return result, by_position
         return result, (by_weight if grad_position is None else (by_position, by_weight))
@@ -122,7 +140,9 @@ def _by_position(structures: list[Any], filled: Any, grad_position: Any) -> Any:
     return tuple(trees) if isinstance(grad_position, (tuple, list)) else (trees[0] if trees else None)
 
 
-def _with_ids(by_position: Any, by_weight: Any, positions: tuple, parameters: Any, grad_position: Any, weights: Any) -> tuple:
+def _with_ids(
+    by_position: Any, by_weight: Any, positions: tuple, parameters: Any, grad_position: Any, weights: Any
+) -> tuple:
     if isinstance(grad_position, (tuple, list)):
         by_position = tuple(zip(positions, by_position))
     elif grad_position is not None:
@@ -134,8 +154,13 @@ def _with_ids(by_position: Any, by_weight: Any, positions: tuple, parameters: An
     return by_position, by_weight
 
 
-def grad(fn: Callable[..., Any], grad_position: Any = 0, weights: Any = None, has_aux: bool = False,
-         return_ids: bool = False) -> Callable[..., Any]:
+def grad(
+    fn: Callable[..., Any],
+    grad_position: Any = 0,
+    weights: Any = None,
+    has_aux: bool = False,
+    return_ids: bool = False,
+) -> Callable[..., Any]:
     """As `value_and_grad`, returning the gradients alone, or ``(gradients, aux)`` with ``has_aux``."""
     inner = value_and_grad(fn, grad_position, weights, has_aux, return_ids)
 
@@ -158,7 +183,10 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool
     below = dispatch.current()
     tape = Tape(below)
     with dispatch.interpreting(tape):
-        operands = tuple(map_leaves(lambda leaf: alias(_differentiable(leaf, f"an input of {_name(fn)}")), x) for x in inputs)
+        operands = tuple(
+            map_leaves(lambda leaf: alias(_differentiable(leaf, f"an input of {_name(fn)}")), x)
+            for x in inputs
+        )
         result = _staged(fn)(*operands)
         outputs, aux = (result[0], result[1:]) if has_aux else (result, None)
         roots: list[Any] = []
@@ -175,12 +203,14 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool
             raise ValueError(f"vjp: {len(roots)} output(s) need as many cotangents. Received: {len(given)}")
         for y, g in zip(roots, given):
             if g.shape != y.shape:
-                raise ValueError(f"vjp: a cotangent must have its output's shape {y.shape}. Received: {g.shape}")
+                raise ValueError(
+                    f"vjp: a cotangent must have its output's shape {y.shape}. Received: {g.shape}"
+                )
         got = tape.backward(roots, given, tokens)
         filled = [zeros_like(x) if g is None else g for x, g in zip(wanted, got)]
         trees = [unflatten(s, it) for it in [iter(filled)] for s in structures]
         pulled = trees[0] if len(trees) == 1 else tuple(trees)
-        return pulled if parameters is None else (pulled, tuple(filled[len(leaves):]))
+        return pulled if parameters is None else (pulled, tuple(filled[len(leaves) :]))
 
     return (outputs, pull, aux) if has_aux else (outputs, pull)
 
@@ -196,6 +226,7 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callabl
     Raises:
         ValueError: the mapped axes differ in size, or none is given.
     """
+
     @functools.wraps(fn if hasattr(fn, "__name__") else type(fn))
     def mapped(*args: Any) -> Any:
         leaves: list[Any] = []
@@ -203,8 +234,10 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callabl
         axes = _leaf_axes(in_axes, args)
         sizes = {x.shape[a % x.ndim] for x, a in zip(leaves, axes) if a is not None}
         if len(sizes) != 1:
-            raise ValueError(f"vmap: the mapped axes must have one size. Received: sizes {sorted(sizes)} with in_axes="
-                             f"{in_axes!r}")
+            raise ValueError(
+                f"vmap: the mapped axes must have one size. Received: sizes {sorted(sizes)} with in_axes="
+                f"{in_axes!r}"
+            )
         level = Batch(sizes.pop())
         with dispatch.interpreting(level):
             operands = [x if a is None else BatchedTensor(x, a % x.ndim, level) for x, a in zip(leaves, axes)]
@@ -231,8 +264,10 @@ def _leaf_axes(axes: Any, args: Sequence[Any]) -> list[int | None]:
     if axes is None or isinstance(axes, int):
         axes = (axes,) * len(args)
     if len(axes) != len(args):
-        raise ValueError(f"vmap: in_axes/out_axes must be an int or have one entry for each of the {len(args)} values. "
-                         f"Received: {axes!r}")
+        raise ValueError(
+            f"vmap: in_axes/out_axes must be an int or have one entry for each of the {len(args)} values. "
+            f"Received: {axes!r}"
+        )
     result: list[int | None] = []
     for axis, arg in zip(axes, args):
         if isinstance(axis, (tuple, list)):

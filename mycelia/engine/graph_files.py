@@ -1,4 +1,5 @@
 """``save_graphs``: every stage of a compilation as text, and the memory plan, in a folder for each graph."""
+
 from __future__ import annotations
 
 import itertools
@@ -8,7 +9,7 @@ from pathlib import Path
 
 from mycelia.ir.graph import Graph
 
-folder: Path | None = None   # where to write; None: nowhere. Set by the context.
+folder: Path | None = None  # where to write; None: nowhere. Set by the context.
 _numbers = itertools.count()
 
 
@@ -28,8 +29,11 @@ class GraphFiles:
             self.path.mkdir(parents=True, exist_ok=True)
             (self.path / name).write_text(text)
         except OSError as error:
-            raise OSError(error.errno, f"save_graphs: cannot write {self.path / name}: {error.strerror}; choose another "
-                                       f"folder with set_context(save_graphs_path=...)") from None
+            raise OSError(
+                error.errno,
+                f"save_graphs: cannot write {self.path / name}: {error.strerror}; choose another "
+                f"folder with set_context(save_graphs_path=...)",
+            ) from None
 
     def stage(self, name: str, graph: Graph) -> None:
         """A pass's result, as `mycelia.passes.pipeline` hands it over."""

@@ -6,6 +6,7 @@ compared by value, anything else by identity. Cells are compared again only when
 (`attribute_epoch`). Attributes that the function itself writes (``self.n += 1``) are outputs of the graph, applied after
 each run; from the second run on they are inputs as well, so that 1, 2, 3 come out and not 1, 1, 1.
 """
+
 from __future__ import annotations
 
 import types
@@ -58,14 +59,18 @@ class Guards:
         arguments: the call's Python arguments, among which may be Cells.
     """
 
-    def __init__(self, fn: Callable[..., Any], inputs: set[tuple[int, str]] = frozenset(),  # type: ignore[assignment]
-                 arguments: tuple[Any, ...] = ()) -> None:
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        inputs: set[tuple[int, str]] = frozenset(),  # type: ignore[assignment]
+        arguments: tuple[Any, ...] = (),
+    ) -> None:
         self.fn = fn
         self.reads: list[Read] = []
         self.cell_reads: list[Read] = []
         self.written: list[Attribute] = []
         self.cells: list[Any] = []
-        self.fields: list[tuple[Any, str]] = []      # written attributes whose value is an input
+        self.fields: list[tuple[Any, str]] = []  # written attributes whose value is an input
         self.failed: Read | None = None
         self._inputs = inputs
         self._before: list[tuple[Any, dict[str, Any]]] = []
@@ -89,7 +94,7 @@ class Guards:
         if hasattr(thing, "__wrapped__"):
             self._seen.add(id(thing))
             self._reach(path, thing.__wrapped__, depth)
-        if hasattr(thing, "func") and hasattr(thing, "keywords"):   # functools.partial
+        if hasattr(thing, "func") and hasattr(thing, "keywords"):  # functools.partial
             for value in (thing.func, *thing.args, *thing.keywords.values()):
                 self._reach(path, value, depth)
             return
@@ -135,20 +140,30 @@ class Guards:
                 continue
             if _is_cell(value):
                 continue
-            if (id(cell), name) in self._inputs and isinstance(value, (int, float, Tensor)) and type(value) is not bool:
+            if (
+                (id(cell), name) in self._inputs
+                and isinstance(value, (int, float, Tensor))
+                and type(value) is not bool
+            ):
                 self.fields.append((cell, name))
                 kind = _kind(value)
-                self.cell_reads.append(Read(f"{path}.{name}", lambda cell=cell, name=name: _kind(vars(cell).get(name)), kind))
+                self.cell_reads.append(
+                    Read(f"{path}.{name}", lambda cell=cell, name=name: _kind(vars(cell).get(name)), kind)
+                )
                 continue
-            get = (lambda cell=cell, name=name: vars(cell).get(name, MISSING))
+            get = lambda cell=cell, name=name: vars(cell).get(name, MISSING)
             if type(value) in (list, dict):
-                self.cell_reads.append(Read(f"{path}.{name}", lambda get=get: _contents(get()), _contents(value)))
+                self.cell_reads.append(
+                    Read(f"{path}.{name}", lambda get=get: _contents(get()), _contents(value))
+                )
             else:
                 self.cell_reads.append(Read(f"{path}.{name}", get, value))
             self._reach(f"{path}.{name}", value, depth + 1)
         self.cells.append(cell)
         for name, child in cell._cells.items():
-            self.cell_reads.append(Read(f"{path}.{name}", lambda cell=cell, name=name: cell._cells.get(name), child))
+            self.cell_reads.append(
+                Read(f"{path}.{name}", lambda cell=cell, name=name: cell._cells.get(name), child)
+            )
             if child is not None:
                 self._reach(f"{path}.{name}", child, depth)
         construct = getattr(type(cell), "construct", None)
@@ -179,7 +194,9 @@ class Guards:
         for cell, old in self._before:
             for name, value in vars(cell).items():
                 known = self._stand_ins.get((id(cell), name), old.get(name, MISSING))
-                same = value is known or type(value) in _PLAIN and type(value) is type(known) and value == known
+                same = (
+                    value is known or type(value) in _PLAIN and type(value) is type(known) and value == known
+                )
                 if not same and not name.startswith("_"):
                     self.written.append(Attribute(cell, name, value))
         return [a.value for a in self.written]
@@ -193,7 +210,9 @@ class Guards:
             if (id(attribute.owner), attribute.name) in self._stand_ins:
                 object.__setattr__(attribute.owner, attribute.name, value)
             else:
-                setattr(attribute.owner, attribute.name, value)   # counts as a change: the next call looks again
+                setattr(
+                    attribute.owner, attribute.name, value
+                )  # counts as a change: the next call looks again
 
     def field_values(self) -> list[Tensor]:
         """The inputs that come from attributes."""

@@ -4,6 +4,7 @@ A call is looked up by its signature (structure, element types and shapes of the
 the function read from outside. The second size that an axis shows turns it into a symbol: the graph is traced once more and from
 then on serves every size.
 """
+
 from __future__ import annotations
 
 import functools
@@ -34,8 +35,14 @@ def graph_mode() -> bool:
 class Specialisation:
     """One traced graph of a function, and the guards under which it holds."""
 
-    def __init__(self, function: JitFunction, leaves: list[Any], structure: Any, types: list[TensorType],
-                 numbers: frozenset[int]) -> None:
+    def __init__(
+        self,
+        function: JitFunction,
+        leaves: list[Any],
+        structure: Any,
+        types: list[TensorType],
+        numbers: frozenset[int],
+    ) -> None:
         self.types = types
         self.symbolic = any(isinstance(d, Sym) for t in types for d in t.shape)
         self.guards = Guards(function.fn, function.fields, tuple(leaves))
@@ -57,9 +64,13 @@ class Specialisation:
         function.fields |= self.guards.repeats()
         self.template = [None if isinstance(y, Tensor) else y for y in outputs]
         self.places = [i for i, y in enumerate(outputs) if isinstance(y, Tensor)]
-        self.captures = trace.captures[trace.arguments:]
+        self.captures = trace.captures[trace.arguments :]
         given = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
-        self.distinct = None if trace.arguments == len(given) + len(self.guards.fields) else list(dict.fromkeys(_sharing(given)))
+        self.distinct = (
+            None
+            if trace.arguments == len(given) + len(self.guards.fields)
+            else list(dict.fromkeys(_sharing(given)))
+        )
         stable = range(trace.arguments, len(trace.captures))
         from mycelia.engine.compiled import CompiledGraph
 
@@ -88,8 +99,8 @@ class Specialisation:
         for place, y in zip(self.places, results):
             outputs[place] = y
         if self.guards.written:
-            self.guards.apply_effects(outputs[self.count:])
-        return unflatten(self.structure, iter(outputs[:self.count]))
+            self.guards.apply_effects(outputs[self.count :])
+        return unflatten(self.structure, iter(outputs[: self.count]))
 
 
 class JitFunction:
@@ -101,10 +112,10 @@ class JitFunction:
         self.options = options or {}
         self.name = getattr(fn, "__name__", type(fn).__name__)
         self.specialisations: dict[Any, list[Specialisation]] = {}
-        self._kept: list[Any] = []   # objects that signatures know by id
-        self.fields: set[tuple[int, str]] = set()   # attributes that it writes, by owner's id and name
-        self._numbers: frozenset[int] = frozenset()   # leaves whose Python numbers are inputs of the graph
-        self._fixed: set[int] = set()   # leaves whose numbers must be known when it is traced
+        self._kept: list[Any] = []  # objects that signatures know by id
+        self.fields: set[tuple[int, str]] = set()  # attributes that it writes, by owner's id and name
+        self._numbers: frozenset[int] = frozenset()  # leaves whose Python numbers are inputs of the graph
+        self._fixed: set[int] = set()  # leaves whose numbers must be known when it is traced
         self._lock = threading.RLock()
         self._staged: Callable[..., Any] | None = None
 
@@ -132,7 +143,7 @@ class JitFunction:
             key, leaves, tensors = self._signature(args, kwargs)
             made = self._specialise(key, leaves, key[0], tensors)
         else:
-            if len(made.types) != len(tensors):   # numbers became inputs meanwhile
+            if len(made.types) != len(tensors):  # numbers became inputs meanwhile
                 key, leaves, tensors = self._signature(args, kwargs)
         return made.run(tensors)
 
@@ -156,9 +167,13 @@ class JitFunction:
             exact.append(_sharing(tensors))
         return tuple(exact), leaves, tensors
 
-    def _specialise(self, key: tuple, leaves: list[Any], structure: Any, tensors: list[Tensor]) -> Specialisation:
+    def _specialise(
+        self, key: tuple, leaves: list[Any], structure: Any, tensors: list[Tensor]
+    ) -> Specialisation:
         with self._lock:
-            erased = tuple((k[0], len(k[1])) if isinstance(leaf, Tensor) else k for k, leaf in zip(key[1:], leaves))
+            erased = tuple(
+                (k[0], len(k[1])) if isinstance(leaf, Tensor) else k for k, leaf in zip(key[1:], leaves)
+            )
             family = self.specialisations.setdefault(("family", key[0], erased, _sharing(tensors)), [])
             for candidate in family:
                 if candidate.symbolic and candidate.matches(tensors):
@@ -190,11 +205,18 @@ class JitFunction:
         erased = [(k[0], len(k[1])) if isinstance(leaf, Tensor) else k for k, leaf in zip(key[1:], leaves)]
         for other in others:
             differ = [i for i, (a, b) in enumerate(zip(other, erased)) if a != b]
-            if differ and all(erased[i][0] in (int, float) and other[i][0] is erased[i][0] and i not in self._fixed
-                              for i in differ):
+            if differ and all(
+                erased[i][0] in (int, float) and other[i][0] is erased[i][0] and i not in self._fixed
+                for i in differ
+            ):
                 self._numbers |= frozenset(differ)
-                report_recompilation(self, [], [], f"the number in argument {', '.join(str(i) for i in differ)} changed; "
-                                                   f"it is an input of the graph from now on")
+                report_recompilation(
+                    self,
+                    [],
+                    [],
+                    f"the number in argument {', '.join(str(i) for i in differ)} changed; "
+                    f"it is an input of the graph from now on",
+                )
                 return True
         return False
 
@@ -252,7 +274,7 @@ def _generalise(known: list[TensorType], new: list[TensorType]) -> list[TensorTy
                 shape.append(n)
                 continue
             if n < 2 or (isinstance(d, int) and d < 2):
-                return None   # sizes 0 and 1 broadcast differently: they keep graphs of their own
+                return None  # sizes 0 and 1 broadcast differently: they keep graphs of their own
             pair = (d.text if isinstance(d, Sym) else d, n)
             changed = True
             shape.append(symbols.setdefault(pair, Sym(lo=2)))
@@ -260,8 +282,16 @@ def _generalise(known: list[TensorType], new: list[TensorType]) -> list[TensorTy
     return result if changed else None
 
 
-def jit(function: Callable[..., Any] | None = None, *, capture_mode: str = "ast", jit_level: str = "O0",
-        dynamic: int = 0, fullgraph: bool = False, backend: str = "", **options: Any) -> Any:
+def jit(
+    function: Callable[..., Any] | None = None,
+    *,
+    capture_mode: str = "ast",
+    jit_level: str = "O0",
+    dynamic: int = 0,
+    fullgraph: bool = False,
+    backend: str = "",
+    **options: Any,
+) -> Any:
     """Compiles a function, a method or a Cell's construct as one graph; use it as a decorator or call it.
 
     Args:
@@ -276,10 +306,19 @@ def jit(function: Callable[..., Any] | None = None, *, capture_mode: str = "ast"
         ... def step(x): return ops.tanh(x) * 2
     """
     if function is None:
-        return functools.partial(jit, capture_mode=capture_mode, jit_level=jit_level, dynamic=dynamic,
-                                 fullgraph=fullgraph, backend=backend, **options)
+        return functools.partial(
+            jit,
+            capture_mode=capture_mode,
+            jit_level=jit_level,
+            dynamic=dynamic,
+            fullgraph=fullgraph,
+            backend=backend,
+            **options,
+        )
     if not callable(function):
-        raise TypeError(f"jit: function must be callable. Received: {function!r} (of type {type(function).__name__})")
+        raise TypeError(
+            f"jit: function must be callable. Received: {function!r} (of type {type(function).__name__})"
+        )
     return JitFunction(function, dict(jit_level=jit_level, dynamic=dynamic, **options))
 
 
@@ -302,5 +341,3 @@ def call_cell(cell: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         compiled.name = type(cell).__name__
         object.__setattr__(cell, "_compiled_construct", compiled)
     return compiled(*args, **kwargs)
-
-

@@ -1,4 +1,5 @@
 """Says once, and why, when a function is compiled again."""
+
 from __future__ import annotations
 
 import logging

@@ -1,5 +1,6 @@
 """Graphs whose sizes depend on data (`NonZero`): a plan up to the node, the node on the host, a plan for what
 it found."""
+
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,4 +1,5 @@
 """Numbers for symbols: the static graph of given sizes."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -26,8 +27,11 @@ def binding_of(graph: Graph, shapes: Sequence[tuple[int, ...]]) -> dict[str, int
             else:
                 continue
             if not fits:
-                known = f", where {dim} is in {dim.lo}..{dim.hi} and already {binding[dim.text]}" \
-                    if isinstance(dim, Sym) else ""
+                known = (
+                    f", where {dim} is in {dim.lo}..{dim.hi} and already {binding[dim.text]}"
+                    if isinstance(dim, Sym)
+                    else ""
+                )
                 raise ValueError(f"input {value.name} must be {value.type}{known}. Received: shape {shape}")
     for value, shape in zip(graph.inputs, shapes):
         for dim, number in zip(value.shape, shape):

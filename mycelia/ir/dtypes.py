@@ -1,4 +1,5 @@
 """Element types: one object each, shared by every layer."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -44,7 +45,7 @@ class DType:
     def __str__(self) -> str:
         stem = self.name.rstrip("0123456789")
         names = {"bool": "Bool", "int": "Int", "uint": "UInt", "float": "Float", "bfloat": "BFloat"}
-        return names[stem] + self.name[len(stem):]
+        return names[stem] + self.name[len(stem) :]
 
     def __reduce__(self) -> tuple:
         return _by_name, (self.name,)
@@ -83,6 +84,8 @@ def from_numpy_dtype(dtype: object) -> DType:
     """
     found = _BY_NUMPY.get(np.dtype(dtype))  # type: ignore[call-overload]
     if found is None:
-        raise TypeError(f"no tensor element type for NumPy dtype {np.dtype(dtype)!r}; "  # type: ignore[call-overload]
-                        f"supported: {', '.join(BY_NAME)}")
+        raise TypeError(
+            f"no tensor element type for NumPy dtype {np.dtype(dtype)!r}; "  # type: ignore[call-overload]
+            f"supported: {', '.join(BY_NAME)}"
+        )
     return found

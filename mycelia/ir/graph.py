@@ -1,4 +1,5 @@
 """The one intermediate representation: a graph is a list of nodes in execution order over typed values."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -94,8 +95,9 @@ class Graph:
         self.inputs.append(value)
         return value
 
-    def add(self, op: Operator | str, *inputs: Value, loc: Location | None = None, origin: str = "",
-            **attrs: Any) -> Node:
+    def add(
+        self, op: Operator | str, *inputs: Value, loc: Location | None = None, origin: str = "", **attrs: Any
+    ) -> Node:
         """Appends a node; its output types come from the operator's own rule."""
         if isinstance(op, str):
             op = registry.get(op)
@@ -138,8 +140,14 @@ class Graph:
         for v in self.inputs:
             table[v] = copy.input(v.type, v.name)
         for node in self.nodes:
-            fresh = Node(node.op, [table[v] for v in node.inputs], dict(node.attrs),
-                         tuple(v.type for v in node.outputs), node.loc, node.origin)
+            fresh = Node(
+                node.op,
+                [table[v] for v in node.inputs],
+                dict(node.attrs),
+                tuple(v.type for v in node.outputs),
+                node.loc,
+                node.origin,
+            )
             for a, b in zip(node.outputs, fresh.outputs):
                 b.name = a.name
                 table[a] = b
@@ -151,15 +159,19 @@ class Graph:
     def bind(self, binding: dict[str, int]) -> Graph:
         """The static graph in which symbols have these numbers."""
         from mycelia.ir.binding import bind
+
         return bind(self, binding)
 
     def __str__(self) -> str:
         from mycelia.ir.printer import to_text
+
         return to_text(self)
 
     def __repr__(self) -> str:
-        return (f"<graph {self.name}: {len(self.inputs)} inputs, {len(self.nodes)} nodes, "
-                f"{len(self.outputs)} outputs>")
+        return (
+            f"<graph {self.name}: {len(self.inputs)} inputs, {len(self.nodes)} nodes, "
+            f"{len(self.outputs)} outputs>"
+        )
 
 
 def constant_type(array: np.ndarray) -> TensorType:

@@ -4,6 +4,7 @@ float16 and bfloat16 are storage types here as everywhere: an operator computes 
 results. `Assign` writes into its target's memory, and view operators give NumPy views of theirs, so that a
 graph that has not been functionalised means what the user's program means.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -53,11 +54,18 @@ def check_inputs(graph: Graph, arrays: Sequence[np.ndarray]) -> None:
         raise ValueError(f"graph {graph.name} takes {len(graph.inputs)} inputs. Received: {len(arrays)}")
     for value, array in zip(graph.inputs, arrays):
         kind = value.type
-        fits = len(kind.shape) == array.ndim and array.dtype == kind.dtype.numpy and all(
-            d == n if isinstance(d, int) else d.lo <= n <= d.hi for d, n in zip(kind.shape, array.shape))
+        fits = (
+            len(kind.shape) == array.ndim
+            and array.dtype == kind.dtype.numpy
+            and all(
+                d == n if isinstance(d, int) else d.lo <= n <= d.hi for d, n in zip(kind.shape, array.shape)
+            )
+        )
         if not fits:
-            raise ValueError(f"graph {graph.name}: input {value.name} must be {kind}. Received: "
-                             f"{array.dtype}{list(array.shape)}")
+            raise ValueError(
+                f"graph {graph.name}: input {value.name} must be {kind}. Received: "
+                f"{array.dtype}{list(array.shape)}"
+            )
 
 
 def apply(node: Node, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -159,8 +167,10 @@ def _while(node: Node, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
 
 
 def _fused(node: Node, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-    return [np.ascontiguousarray(np.broadcast_to(result, value.shape)).reshape(value.shape)
-            for result, value in zip(_run(node.attrs["body"], arrays)[0], node.outputs)]
+    return [
+        np.ascontiguousarray(np.broadcast_to(result, value.shape)).reshape(value.shape)
+        for result, value in zip(_run(node.attrs["body"], arrays)[0], node.outputs)
+    ]
 
 
 def _fused_reduce(node: Node, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -177,4 +187,8 @@ def _fused_reduce(node: Node, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
 
 
 _STRUCTURED: dict[str, Callable[[Node, Sequence[np.ndarray]], list[np.ndarray]]] = {
-    "Cond": _cond, "While": _while, "Fused": _fused, "FusedReduce": _fused_reduce}
+    "Cond": _cond,
+    "While": _while,
+    "Fused": _fused,
+    "FusedReduce": _fused_reduce,
+}

@@ -1,4 +1,5 @@
 """The record of an operator and the registry by name. The definitions themselves live in `mycelia.ops`."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -116,6 +117,7 @@ def get(name: str) -> Operator:
         return REGISTRY[name]
     except KeyError:
         import difflib
+
         near = difflib.get_close_matches(name, REGISTRY, 3)
         raise KeyError(
             f"no operator named {name!r}" + (f"; did you mean {', '.join(near)}?" if near else "")

@@ -1,4 +1,5 @@
 """Reads the text form of a graph (see `mycelia.ir.printer`)."""
+
 from __future__ import annotations
 
 import ast
@@ -36,7 +37,8 @@ def parse(text: str) -> Graph:
     return graph
 
 
-_TOKEN = re.compile(r"""
+_TOKEN = re.compile(
+    r"""
     (?P<space>[ \t\r\n]+)
   | (?P<comment>\#[^\n]*)
   | (?P<value>%(?:"(?:[^"\\\n]|\\.)*"|[\w.]+))
@@ -44,11 +46,16 @@ _TOKEN = re.compile(r"""
   | (?P<number>(?:\d+\.(?!\.)\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?)
   | (?P<name>[A-Za-z_][\w]*(?:\.[A-Za-z_]\w*)*)
   | (?P<mark>\.\.|//|[-+*=(){}\[\],:<>])
-""", re.VERBOSE)
+""",
+    re.VERBOSE,
+)
 
-_COMMENT = re.compile(r"""\#\s*
+_COMMENT = re.compile(
+    r"""\#\s*
     (?:(?P<file>"(?:[^"\\]|\\.)*"|[^\s\[\]'":]+):(?P<line>\d+)(?:\ in\ (?P<function>\S+))?)?
-    \s*(?:\[(?P<origin>.*)\])?\s*""", re.VERBOSE)
+    \s*(?:\[(?P<origin>.*)\])?\s*""",
+    re.VERBOSE,
+)
 
 
 class _Token:
@@ -214,7 +221,7 @@ class _Parser:
 
     def comment(self) -> tuple[Location | None, str]:
         token = self.comments.get(self.at)
-        if token is None or "\n" in self.source[self.tokens[self.at - 1].start:token.start]:
+        if token is None or "\n" in self.source[self.tokens[self.at - 1].start : token.start]:
             return None, ""
         match = _COMMENT.fullmatch(token.text)
         if match is None:
@@ -308,8 +315,12 @@ class _Parser:
             op = self.next().kind
             second = self.attribute()
             self.expect(")")
-            return {"+": lambda: first + second, "-": lambda: first - second, "*": lambda: first * second,
-                    "//": lambda: first // second}[op]()
+            return {
+                "+": lambda: first + second,
+                "-": lambda: first - second,
+                "*": lambda: first * second,
+                "//": lambda: first // second,
+            }[op]()
         items = [first]
         while not self.accept(")"):
             self.expect(",", "',' or ')'")

@@ -7,6 +7,7 @@ Example:
       return %0
     }
 """
+
 from __future__ import annotations
 
 import base64
@@ -23,7 +24,7 @@ from mycelia.ir.graph import Graph, Location, Node, Value
 from mycelia.ir.types import Sym, TensorType
 
 UNBOUNDED = 2**62  # the default upper end of a symbol's range, which the text leaves out
-_INLINE = 16       # arrays of at most so many elements are written out
+_INLINE = 16  # arrays of at most so many elements are written out
 _NAME = re.compile(r"[A-Za-z_][\w.]*")
 _VALUE_NAME = re.compile(r"[\w.]+")
 _PLAIN_FILE = re.compile(r"[^\s\[\]'\":]+")
@@ -149,8 +150,10 @@ class _Printer:
 
     def symbols(self, graph: Graph) -> str:
         found = atoms(graph)
-        texts = [f"{s.text}: {s.lo}..{'' if s.hi == UNBOUNDED else s.hi}{' bounded' if s.bounded else ''}"
-                 for s in found.values()]
+        texts = [
+            f"{s.text}: {s.lo}..{'' if s.hi == UNBOUNDED else s.hi}{' bounded' if s.bounded else ''}"
+            for s in found.values()
+        ]
         return f"[{', '.join(texts)}]" if texts else ""
 
     def names(self, graph: Graph) -> dict[Value, str]:

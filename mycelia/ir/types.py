@@ -1,4 +1,5 @@
 """Types of values: element type and shape, whose dimensions may be symbols with a range."""
+
 from __future__ import annotations
 
 import itertools
@@ -27,8 +28,15 @@ class Sym:
 
     __slots__ = ("text", "lo", "hi", "parts", "bounded")
 
-    def __init__(self, text: str | None = None, lo: int = 0, hi: int = 2**62, *,
-                 parts: tuple[str, Dim, Dim] | None = None, bounded: bool = False) -> None:
+    def __init__(
+        self,
+        text: str | None = None,
+        lo: int = 0,
+        hi: int = 2**62,
+        *,
+        parts: tuple[str, Dim, Dim] | None = None,
+        bounded: bool = False,
+    ) -> None:
         self.text = text or f"s{next(_fresh)}"
         self.lo, self.hi, self.parts, self.bounded = lo, hi, parts, bounded
 
@@ -166,8 +174,14 @@ def _combine(op: str, a: Dim, b: Dim) -> Dim:
             and same_dim(a.parts[2], b)
         ):
             return a.parts[1]
-    if op in "+-" and isinstance(b, int) and isinstance(a, Sym) and a.parts and a.parts[0] in "+-" \
-            and isinstance(a.parts[2], int):
+    if (
+        op in "+-"
+        and isinstance(b, int)
+        and isinstance(a, Sym)
+        and a.parts
+        and a.parts[0] in "+-"
+        and isinstance(a.parts[2], int)
+    ):
         inner = a.parts[2] if a.parts[0] == "+" else -a.parts[2]
         total = inner + (b if op == "+" else -b)
         return _combine("+", a.parts[1], total) if total >= 0 else _combine("-", a.parts[1], -total)
@@ -206,8 +220,11 @@ class TensorType:
     shape: tuple[Dim, ...] = ()
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, TensorType) and self.dtype is other.dtype
-                                 and same_shape(self.shape, other.shape))
+        return self is other or (
+            isinstance(other, TensorType)
+            and self.dtype is other.dtype
+            and same_shape(self.shape, other.shape)
+        )
 
     def __hash__(self) -> int:
         return hash((self.dtype.code, self.shape))

@@ -1,4 +1,5 @@
 """Checks that a graph is well formed; what it finds names the pass that broke it."""
+
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
@@ -72,8 +73,10 @@ class _Verifier:
             if value not in defined:
                 self.fail(f"graph {path}: the value written to input {index} is not defined in the graph")
             if value.type != graph.inputs[index].type:
-                self.fail(f"graph {path}: input {graph.inputs[index]!r} is written with a value of type "
-                          f"{value.type}")
+                self.fail(
+                    f"graph {path}: input {graph.inputs[index]!r} is written with a value of type "
+                    f"{value.type}"
+                )
 
     def node(self, node: Node, path: str) -> None:
         for key, attr in node.attrs.items():
@@ -104,8 +107,11 @@ class _Verifier:
             return
         found = tuple(v.type for v in node.outputs)
         if expected != found and not _same_but_for_fresh_symbols(expected, found):
-            self.fail(f"graph {path}: {node.op.name} gives ({_types(expected)}) by its rule, the node says "
-                      f"({_types(found)})", node)
+            self.fail(
+                f"graph {path}: {node.op.name} gives ({_types(expected)}) by its rule, the node says "
+                f"({_types(found)})",
+                node,
+            )
 
     def branches(self, node: Node, path: str) -> None:
         then, orelse = node.attrs.get("then"), node.attrs.get("orelse")
@@ -127,10 +133,13 @@ def compare_branches(then: Sequence[TensorType], orelse: Sequence[TensorType]) -
         b = str(orelse[index]) if index < len(orelse) else "-"
         rows.append((str(index), a, b, "" if a == b else "<- differs"))
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    table = "\n".join("  " + "  ".join([*(cell.ljust(w) for cell, w in zip(row, widths)), row[3]]).rstrip()
-                      for row in rows)
-    return ("the branches of a Cond must return the same number of tensors with the same shapes and dtypes. "
-            "Received:\n" + table)
+    table = "\n".join(
+        "  " + "  ".join([*(cell.ljust(w) for cell, w in zip(row, widths)), row[3]]).rstrip() for row in rows
+    )
+    return (
+        "the branches of a Cond must return the same number of tensors with the same shapes and dtypes. "
+        "Received:\n" + table
+    )
 
 
 def describe(node: Node) -> str:
@@ -148,13 +157,16 @@ def _attr(value: Any) -> str:
 
 def _same_but_for_fresh_symbols(expected: Sequence[TensorType], found: Sequence[TensorType]) -> bool:
     """A data-dependent extent is a new symbol each time that the rule is asked."""
+
     def fresh(a: Dim, b: Dim) -> bool:
         return isinstance(a, Sym) and isinstance(b, Sym) and a.bounded and b.bounded
 
     return len(expected) == len(found) and all(
-        e.dtype is f.dtype and e.ndim == f.ndim and all(same_dim(a, b) or fresh(a, b)
-                                                        for a, b in zip(e.shape, f.shape))
-        for e, f in zip(expected, found))
+        e.dtype is f.dtype
+        and e.ndim == f.ndim
+        and all(same_dim(a, b) or fresh(a, b) for a, b in zip(e.shape, f.shape))
+        for e, f in zip(expected, found)
+    )
 
 
 def _types(types: tuple[TensorType, ...]) -> str:

@@ -2,6 +2,7 @@
 
 The engine registers the eager interpreter as the base; tracing (Graph mode, gradients, vmap) pushes its own.
 """
+
 from __future__ import annotations
 
 import threading
@@ -18,8 +19,12 @@ class Interpreter(Protocol):
 
     def bind(self, op: Operator, inputs: Sequence[Any], attrs: dict[str, Any]) -> Any: ...
 
+    def write(self, target: Any, value: Any) -> None:
+        """``target[...] = value``."""
+        ...
 
-_depth = 0   # interpreters on all threads' stacks together
+
+_depth = 0  # interpreters on all threads' stacks together
 _depth_lock = threading.Lock()
 _listener: Callable[[int, Any], None] | None = None
 

@@ -1,4 +1,5 @@
 """Every in-place write of the house: a tensor, which may be a view, takes over the elements of another."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -24,23 +25,26 @@ def write(target: Tensor, value: Tensor) -> Tensor:
         TypeError: dtypes differ.
     """
     if target.shape != value.shape:
-        raise ValueError(f"in-place write: the value must have the target's shape {target.shape}. Received: "
-                         f"{value.shape}")
+        raise ValueError(
+            f"in-place write: the value must have the target's shape {target.shape}. Received: {value.shape}"
+        )
     if target.dtype is not value.dtype:
-        raise TypeError(f"in-place write: the value must have the target's dtype {target.dtype.name}. Received: "
-                        f"{value.dtype.name}")
+        raise TypeError(
+            f"in-place write: the value must have the target's dtype {target.dtype.name}. Received: "
+            f"{value.dtype.name}"
+        )
     dispatch.current().write(target, value)
     return target
 
 
-def apply_chain(root: Tensor, chain: Chain) -> Tensor:
+def apply_chain(root: Tensor, chain: Chain) -> Any:
     """The view that a chain of view operators makes of a root."""
     for op, attrs in chain:
         root = op(root, **attrs)
     return root
 
 
-def scatter_chain(root: Tensor, chain: Chain, value: Tensor) -> Tensor:
+def scatter_chain(root: Tensor, chain: Chain, value: Tensor) -> Any:
     """The root's elements with those that the view shows replaced: the functional form of a write through a view.
 
     Raises:
@@ -57,5 +61,7 @@ def scatter_chain(root: Tensor, chain: Chain, value: Tensor) -> Tensor:
         return registry.get("Transpose")(inner, perm=tuple(perm.index(i) for i in range(len(perm))))
     if op.name == "StridedSlice":
         return registry.get("SliceScatter")(root, inner, **attrs)
-    raise ValueError(f"cannot write through a view made by {op.name}: one element would be written several times; "
-                     f"write to a copy (x.copy()) instead")
+    raise ValueError(
+        f"cannot write through a view made by {op.name}: one element would be written several times; "
+        f"write to a copy (x.copy()) instead"
+    )

@@ -1,4 +1,5 @@
 """Parameter: a tensor with a name that a network owns and an optimizer updates."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -24,14 +25,25 @@ class Parameter(Tensor):
 
     __slots__ = ("name", "requires_grad", "layerwise_parallel", "parallel_optimizer", "__dict__")
 
-    def __init__(self, default_input: Any, name: str | None = None, requires_grad: bool = True,
-                 layerwise_parallel: bool = False, parallel_optimizer: bool = True, storage_format: str = "",
-                 device: str | None = None) -> None:
+    def __init__(
+        self,
+        default_input: Any,
+        name: str | None = None,
+        requires_grad: bool = True,
+        layerwise_parallel: bool = False,
+        parallel_optimizer: bool = True,
+        storage_format: str = "",
+        device: str | None = None,
+    ) -> None:
         if isinstance(default_input, Parameter) and name is None:
             name = default_input.name
         if name is not None and not isinstance(name, str):
-            raise TypeError(f"Parameter: name must be a string. Received: name={name!r} (of type {type(name).__name__})")
-        super().__init__(np.array(default_input.asnumpy()) if isinstance(default_input, Tensor) else default_input)
+            raise TypeError(
+                f"Parameter: name must be a string. Received: name={name!r} (of type {type(name).__name__})"
+            )
+        super().__init__(
+            np.array(default_input.asnumpy()) if isinstance(default_input, Tensor) else default_input
+        )
         self.name = name or "Parameter"
         self.requires_grad = requires_grad
         self.layerwise_parallel = layerwise_parallel
@@ -65,11 +77,15 @@ class Parameter(Tensor):
         """
         tensor = data if isinstance(data, Tensor) else Tensor(data)
         if tensor.shape != self._shape and not slice_shape:
-            raise ValueError(f"Parameter.set_data: {self.name!r} has shape {self._shape}. Received: data of shape "
-                             f"{tensor.shape}")
+            raise ValueError(
+                f"Parameter.set_data: {self.name!r} has shape {self._shape}. Received: data of shape "
+                f"{tensor.shape}"
+            )
         if tensor.dtype is not self._dtype and tensor.dtype.kind != self._dtype.kind:
-            raise TypeError(f"Parameter.set_data: {self.name!r} has dtype {self._dtype.name}. Received: data of dtype "
-                            f"{tensor.dtype.name}; convert it first with astype")
+            raise TypeError(
+                f"Parameter.set_data: {self.name!r} has dtype {self._dtype.name}. Received: data of dtype "
+                f"{tensor.dtype.name}; convert it first with astype"
+            )
         array = np.array(tensor.asnumpy(), dtype=self._dtype.numpy, order="C")
         if tensor.shape != self._shape:
             self._adopt(Storage.from_host(array), 0, dense_strides(array.shape), array.shape, self._dtype)
@@ -85,12 +101,16 @@ class Parameter(Tensor):
         elif init == "ones":
             array = np.ones_like(array)
         elif init != "same":
-            raise ValueError(f"Parameter.clone: init must be 'same', 'zeros' or 'ones'. Received: init={init!r}")
+            raise ValueError(
+                f"Parameter.clone: init must be 'same', 'zeros' or 'ones'. Received: init={init!r}"
+            )
         return Parameter(np.array(array), name=self.name, requires_grad=self.requires_grad)
 
     def __repr__(self) -> str:
-        return (f"Parameter (name={self.name}, shape={self._shape}, dtype={self._dtype}, "
-                f"requires_grad={self.requires_grad})")
+        return (
+            f"Parameter (name={self.name}, shape={self._shape}, dtype={self._dtype}, "
+            f"requires_grad={self.requires_grad})"
+        )
 
     def __reduce__(self) -> tuple:
         return _rebuild_parameter, (self.asnumpy().copy(), self.name, self.requires_grad)

@@ -1,4 +1,5 @@
 """Tensor: (storage, offset, strides, shape, dtype). The data model only; arithmetic is attached by `mycelia.ops`."""
+
 from __future__ import annotations
 
 import itertools
@@ -34,7 +35,7 @@ class View:
 
     __slots__ = ("root", "chain", "seen")
 
-    def __init__(self, root: Tensor, chain: tuple[tuple[Any, dict[str, Any]], ...], seen: int) -> None:
+    def __init__(self, root: Tensor, chain: tuple[tuple[Any, dict[str, Any]], ...], seen: int | None) -> None:
         self.root, self.chain, self.seen = root, chain, seen
 
 
@@ -57,14 +58,27 @@ class Tensor:
 
     __slots__ = ("_storage", "_offset", "_strides", "_shape", "_dtype", "_token", "_view", "__weakref__")
 
-    _storage: Storage | None
-    _shape: tuple[int, ...]
+    _storage: Any  # a Storage; None while the tensor is traced
+    _shape: tuple[Any, ...]
+    _strides: tuple[int, ...]
+    _offset: int
+    _dtype: DType
+    _token: int | None
+    _view: View | None
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Tensor:
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         return object.__new__(cls)
 
-    def __init__(self, input_data: Any = None, dtype: DType | None = None, shape: Sequence[int] | int | None = None,
-                 init: Any = None, internal: bool = False, const_arg: bool = False, device: str | None = None) -> None:
+    def __init__(
+        self,
+        input_data: Any = None,
+        dtype: DType | None = None,
+        shape: Sequence[int] | int | None = None,
+        init: Any = None,
+        internal: bool = False,
+        const_arg: bool = False,
+        device: str | None = None,
+    ) -> None:
         if dtype is not None and not isinstance(dtype, DType):
             dtype = dtypes.from_numpy_dtype(dtype)
         if input_data is None:
@@ -77,18 +91,29 @@ class Tensor:
             array = array.astype(dtype.numpy, copy=False)
         if array.base is not None or array is input_data or not array.flags.c_contiguous:
             array = np.array(array, order="C")
-        self._adopt(Storage.from_host(array, device), 0, dense_strides(array.shape), array.shape,
-                    dtypes.from_numpy_dtype(array.dtype))
+        self._adopt(
+            Storage.from_host(array, device),
+            0,
+            dense_strides(array.shape),
+            array.shape,
+            dtypes.from_numpy_dtype(array.dtype),
+        )
 
     # -- construction inside the house ---------------------------------------------------------------------
-    def _adopt(self, storage: Storage, offset: int, strides: tuple[int, ...], shape: tuple[int, ...],
-               dtype: DType) -> None:
+    def _adopt(
+        self, storage: Storage, offset: int, strides: tuple[int, ...], shape: tuple[int, ...], dtype: DType
+    ) -> None:
         self._storage, self._offset, self._strides = storage, offset, strides
         self._shape, self._dtype, self._token, self._view = shape, dtype, None, None
 
     @staticmethod
-    def wrap(storage: Storage, shape: tuple[int, ...], dtype: DType, strides: tuple[int, ...] | None = None,
-             offset: int = 0) -> Tensor:
+    def wrap(
+        storage: Storage,
+        shape: tuple[int, ...],
+        dtype: DType,
+        strides: tuple[int, ...] | None = None,
+        offset: int = 0,
+    ) -> Tensor:
         """A tensor over existing storage; strides and offset count elements."""
         self = object.__new__(Tensor)
         self._storage, self._offset, self._dtype, self._shape = storage, offset, dtype, shape
@@ -100,7 +125,9 @@ class Tensor:
     def from_numpy(array: np.ndarray) -> Tensor:
         """Shares the array's memory where the device's memory is addressable by the host, else copies."""
         if not isinstance(array, np.ndarray):
-            raise TypeError(f"from_numpy: must be a numpy.ndarray. Received: {array!r} (of type {type(array).__name__})")
+            raise TypeError(
+                f"from_numpy: must be a numpy.ndarray. Received: {array!r} (of type {type(array).__name__})"
+            )
         dense = np.ascontiguousarray(array).reshape(array.shape)
         return Tensor.wrap(Storage.from_host(dense), dense.shape, dtypes.from_numpy_dtype(dense.dtype))
 
@@ -118,8 +145,12 @@ class Tensor:
         return len(self._shape)
 
     @property
-    def size(self) -> int:
-        return int(np.prod(self._shape, dtype=np.int64)) if all(type(d) is int for d in self._shape) else self.type.size
+    def size(self) -> Any:
+        return (
+            int(np.prod(self._shape, dtype=np.int64))
+            if all(type(d) is int for d in self._shape)
+            else self.type.size
+        )
 
     @property
     def itemsize(self) -> int:
@@ -162,8 +193,9 @@ class Tensor:
     def asnumpy(self) -> np.ndarray:
         """The elements as a NumPy array, sharing memory where the device's memory is addressable by the host."""
         item = self._dtype.itemsize
-        return self._storage.as_numpy(self._dtype.numpy, self._shape, tuple(s * item for s in self._strides),
-                                      self._offset * item)
+        return self._storage.as_numpy(
+            self._dtype.numpy, self._shape, tuple(s * item for s in self._strides), self._offset * item
+        )
 
     numpy = asnumpy
 
@@ -203,8 +235,13 @@ class Tensor:
 
 def _rebuild(cls: type, array: np.ndarray, state: dict) -> Tensor:
     tensor = object.__new__(cls)
-    tensor._adopt(Storage.from_host(array), 0, dense_strides(array.shape), array.shape,
-                  dtypes.from_numpy_dtype(array.dtype))
+    tensor._adopt(
+        Storage.from_host(array),
+        0,
+        dense_strides(array.shape),
+        array.shape,
+        dtypes.from_numpy_dtype(array.dtype),
+    )
     for key, value in state.items():
         setattr(tensor, key, value)
     return tensor
@@ -216,10 +253,14 @@ def _array_from(data: Any, dtype: DType | None) -> np.ndarray:
     try:
         array = np.asarray(data) if dtype is None else np.asarray(data, dtype.numpy)
     except (ValueError, TypeError) as error:
-        raise TypeError(f"Tensor: input_data must be a number, nested lists of numbers, a NumPy array or a Tensor. "
-                        f"Received: {type(data).__name__}: {error}") from None
+        raise TypeError(
+            f"Tensor: input_data must be a number, nested lists of numbers, a NumPy array or a Tensor. "
+            f"Received: {type(data).__name__}: {error}"
+        ) from None
     if array.dtype == object or array.dtype.kind in "USOV":
-        raise TypeError(f"Tensor: input_data must hold numbers. Received: {data!r} (of type {type(data).__name__})")
+        raise TypeError(
+            f"Tensor: input_data must hold numbers. Received: {data!r} (of type {type(data).__name__})"
+        )
     if array.dtype == np.float64 and not isinstance(data, np.generic) and dtype is None:
         return array.astype(np.float32)  # Python floats, as in MindSpore
     return array
@@ -227,8 +268,10 @@ def _array_from(data: Any, dtype: DType | None) -> np.ndarray:
 
 def _initialised(shape: Sequence[int] | int | None, dtype: DType | None, init: Any) -> np.ndarray:
     if shape is None or dtype is None:
-        raise ValueError("Tensor: give input_data, or shape and dtype with init. Received: "
-                         f"shape={shape!r}, dtype={dtype!r}, init={init!r}")
+        raise ValueError(
+            "Tensor: give input_data, or shape and dtype with init. Received: "
+            f"shape={shape!r}, dtype={dtype!r}, init={init!r}"
+        )
     extents = (shape,) if isinstance(shape, int) else tuple(shape)
     array = np.zeros(extents, dtype.numpy)
     if init is not None:

@@ -1,4 +1,5 @@
 """`mycelia doctor`: what this machine and installation can do, and what stands in the way."""
+
 from __future__ import annotations
 
 import importlib.metadata as metadata
@@ -41,14 +42,21 @@ def findings() -> Iterator[Finding]:
     for name in KIN:
         version = _version(name)
         if version is not None:
-            yield Finding(name, f"{version} is installed; `mycelia run` leaves it alone and offers its own `mindspore`")
+            yield Finding(
+                name, f"{version} is installed; `mycelia run` leaves it alone and offers its own `mindspore`"
+            )
 
 
 def _python() -> Finding:
     version = platform.python_version()
     free_threaded = hasattr(sys, "_is_gil_enabled") and not sys._is_gil_enabled()
     if free_threaded:
-        return Finding("Python", f"{version}, free-threaded", False, "use a build with the GIL: python3.13, not python3.13t")
+        return Finding(
+            "Python",
+            f"{version}, free-threaded",
+            False,
+            "use a build with the GIL: python3.13, not python3.13t",
+        )
     good = (3, 10) <= sys.version_info[:2] <= (3, 13)
     return Finding("Python", version, good, "use Python 3.10 to 3.13")
 
@@ -81,8 +89,12 @@ def _threads_and_memory() -> Iterator[Finding]:
 
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     threads = get_num_threads()
-    yield Finding("threads", f"{threads} of {allowed} processors", threads <= allowed,
-                  "more threads than processors slow each other down: set MYCELIA_NUM_THREADS")
+    yield Finding(
+        "threads",
+        f"{threads} of {allowed} processors",
+        threads <= allowed,
+        "more threads than processors slow each other down: set MYCELIA_NUM_THREADS",
+    )
     limit = os.environ.get("MS_MEMORY_POOL_SIZE")
     if limit is not None:
         from mycelia.runtime.memory import parse_size
@@ -90,21 +102,30 @@ def _threads_and_memory() -> Iterator[Finding]:
         try:
             yield Finding("MS_MEMORY_POOL_SIZE", f"{parse_size(limit):,} bytes")
         except ValueError as error:
-            yield Finding("MS_MEMORY_POOL_SIZE", str(error), False, "give bytes, or a size such as 32GB or 512MB")
+            yield Finding(
+                "MS_MEMORY_POOL_SIZE", str(error), False, "give bytes, or a size such as 32GB or 512MB"
+            )
 
 
 def _cache() -> Finding:
     if os.environ.get("MYCELIA_CACHE_DIR") is None and os.environ.get("MYCELIA_CACHE", "").lower() == "off":
-        return Finding("object cache", "off (MYCELIA_CACHE=off)", False, "unset MYCELIA_CACHE for quick starts")
+        return Finding(
+            "object cache", "off (MYCELIA_CACHE=off)", False, "unset MYCELIA_CACHE for quick starts"
+        )
     base = os.environ.get("MYCELIA_CACHE_DIR") or os.path.join(
-        os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "mycelia")
+        os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "mycelia"
+    )
     folder = Path(base)
     if not folder.exists():
         return Finding("object cache", f"{folder}, to be made at the first compilation")
     size = sum(f.stat().st_size for f in folder.rglob("*") if f.is_file())
     good = folder.stat().st_uid == os.getuid() and os.access(folder, os.W_OK)
-    return Finding("object cache", f"{folder}, {size / 2**20:.1f} MB", good,
-                   "make the folder your own and writable, or point MYCELIA_CACHE_DIR elsewhere")
+    return Finding(
+        "object cache",
+        f"{folder}, {size / 2**20:.1f} MB",
+        good,
+        "make the folder your own and writable, or point MYCELIA_CACHE_DIR elsewhere",
+    )
 
 
 def examine() -> int:
@@ -114,7 +135,11 @@ def examine() -> int:
 
     import mycelia
 
-    table = Table(title=f"Mycelia {mycelia.__version__}, following MindSpore's interface 2.10", box=None, title_justify="left")
+    table = Table(
+        title=f"Mycelia {mycelia.__version__}, following MindSpore's interface 2.10",
+        box=None,
+        title_justify="left",
+    )
     for column in ("", "subject", "state"):
         table.add_column(column, overflow="fold")
     bad = False

@@ -3,6 +3,7 @@
 For every compiled graph: the model's operators, what the passes (the engine) made of them, which kernel (the runtime) each node got
 and which ones refused, and how long its latest call took inside kernels and outside.
 """
+
 from __future__ import annotations
 
 import sys
@@ -21,7 +22,7 @@ class Recorder:
     """Times every launch: the whole call on the host's clock, each instruction by the plan walker."""
 
     def __init__(self) -> None:
-        self.totals: dict[int, list[float]] = {}   # id of a launchable -> seconds of its latest calls
+        self.totals: dict[int, list[float]] = {}  # id of a launchable -> seconds of its latest calls
         self.launchables: dict[int, Any] = {}
 
     def install(self) -> None:
@@ -74,28 +75,48 @@ def show_graph(console: Console, graph: Any, staged: Any, recorder: Recorder) ->
     operators = Counter(node.op.name for node in graph.graph.nodes if node.op.name != "Constant")
     fused = Counter(step.node.op.name for step in plan.instructions if step.node is not None)
     console.rule(f"[bold]{graph.name}[/bold]")
-    console.print("model:   " + ", ".join(f"{n} {name}" for name, n in operators.most_common(12))
-                  + (" ..." if len(operators) > 12 else ""))
-    console.print("engine:  " + ", ".join(f"{n} {name}" for name, n in fused.most_common(12))
-                  + f"  (passes took {sum(s.seconds for s in staged.report.stages) * 1e3:.1f} ms)")
-    console.print(f"runtime: {len(plan.instructions)} instructions, {len(plan.codes())} native functions, "
-                  f"{len(plan.host_calls())} host calls, arena {plan.arena_bytes:,} bytes"
-                  + (f"; a prologue of {len(staged.prologue.plan.instructions)} instructions runs when a parameter changes"
-                     if staged.prologue is not None else ""))
+    console.print(
+        "model:   "
+        + ", ".join(f"{n} {name}" for name, n in operators.most_common(12))
+        + (" ..." if len(operators) > 12 else "")
+    )
+    console.print(
+        "engine:  "
+        + ", ".join(f"{n} {name}" for name, n in fused.most_common(12))
+        + f"  (passes took {sum(s.seconds for s in staged.report.stages) * 1e3:.1f} ms)"
+    )
+    console.print(
+        f"runtime: {len(plan.instructions)} instructions, {len(plan.codes())} native functions, "
+        f"{len(plan.host_calls())} host calls, arena {plan.arena_bytes:,} bytes"
+        + (
+            f"; a prologue of {len(staged.prologue.plan.instructions)} instructions runs when a parameter changes"
+            if staged.prologue is not None
+            else ""
+        )
+    )
     times = recorder.totals.get(id(staged.main))
     spans = instruction_times(staged.main)
     if times and spans is not None:
         inside, whole = sum(spans) / 1e9, times[-1]
-        console.print(f"device:  {staged.main.device.name}, {len(times)} calls, the latest took {whole * 1e3:.3f} ms, "
-                      f"{inside * 1e3:.3f} ms of it in kernels; outside kernels {max(0.0, 1 - inside / whole):.1%}")
+        console.print(
+            f"device:  {staged.main.device.name}, {len(times)} calls, the latest took {whole * 1e3:.3f} ms, "
+            f"{inside * 1e3:.3f} ms of it in kernels; outside kernels {max(0.0, 1 - inside / whole):.1%}"
+        )
     table = Table("#", "node", "kernel", "chunks", "µs", "types", "where", box=None)
     for index, step in enumerate(plan.instructions):
         node = step.node
         types = " ".join(str(v.type) for v in node.outputs) if node is not None else ""
         micro = f"{spans[index] / 1e3:.1f}" if spans is not None and index < len(spans) else ""
         kernel = step.kernel + (f" [host call: {step.host.reason}]" if step.host is not None else "")
-        table.add_row(str(index), node.op.name if node is not None else "-", kernel, str(step.chunks), micro, types,
-                      str(step.loc or ""))
+        table.add_row(
+            str(index),
+            node.op.name if node is not None else "-",
+            kernel,
+            str(step.chunks),
+            micro,
+            types,
+            str(step.loc or ""),
+        )
         for name, reason in step.refusals:
             table.add_row("", "", f"not {name}: {reason}")
     console.print(table)

@@ -1,4 +1,5 @@
 """`mycelia op NAME`: an operator through its layers: Python API, definition, kernels on each device."""
+
 from __future__ import annotations
 
 import difflib
@@ -50,8 +51,12 @@ def rules(op: Operator) -> Iterator[tuple[str, str]]:
     for name in ("infer", "vjp", "batch", "body", "reference", "samples", "errors"):
         rule = getattr(op, name)
         if rule is not None:
-            yield name, place(rule) if inspect.isfunction(rule) else "given as " + (
-                getattr(rule, "__name__", None) or type(rule).__name__)
+            yield (
+                name,
+                place(rule)
+                if inspect.isfunction(rule)
+                else "given as " + (getattr(rule, "__name__", None) or type(rule).__name__),
+            )
 
 
 def kernels(op: Operator, device: str) -> Iterator[tuple[str, str]]:
@@ -83,20 +88,38 @@ def show_operator(name: str) -> int:
 
     console = Console(highlight=False)
     definition = op.definition
-    console.print(f"[bold]{op.name}[/bold]  {inspect.getdoc(definition) or ''}" if definition else f"[bold]{op.name}[/bold]")
+    console.print(
+        f"[bold]{op.name}[/bold]  {inspect.getdoc(definition) or ''}"
+        if definition
+        else f"[bold]{op.name}[/bold]"
+    )
     if definition is not None:
         console.print(f"defined at {place(definition)}")
     console.print("Python API: " + (", ".join(python_names(op)) or "none of its own; composites use it"))
-    traits = [t for t, on in (("pointwise", op.pointwise), ("writes its operand", bool(op.effects.writes)),
-                              ("random", op.effects.random), ("visible outside", op.effects.io)) if on]
+    traits = [
+        t
+        for t, on in (
+            ("pointwise", op.pointwise),
+            ("writes its operand", bool(op.effects.writes)),
+            ("random", op.effects.random),
+            ("visible outside", op.effects.io),
+        )
+        if on
+    ]
     if traits:
         console.print("traits: " + ", ".join(traits))
     table = Table("rule", "where", box=None, title="rules", title_justify="left")
     for row in rules(op):
         table.add_row(*row)
     console.print(table)
-    layers = Table("device", "backend operator", "kernels, in the order in which they are asked", box=None, title="layers",
-                   title_justify="left")
+    layers = Table(
+        "device",
+        "backend operator",
+        "kernels, in the order in which they are asked",
+        box=None,
+        title="layers",
+        title_justify="left",
+    )
     listed = "\n".join(f"{kernel}  {where}" for kernel, where in kernels(op, "CPU")) or "none"
     layers.add_row("CPU", op.name, listed)
     layers.add_row("GPU", op.name, "not available in this version: no driver is used")

@@ -4,6 +4,7 @@
 way. Branches and bodies are traced as graphs of their own; what they read from outside are operands, what they write to
 tensors from outside comes back as results and is written after the node.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +32,9 @@ class Undefined:
         self.name = name
 
     def _use(self, *_: Any, **__: Any) -> Any:
-        raise UnboundLocalError(f"local variable {self.name!r} has no value here: a branch or loop that may not run assigns it")
+        raise UnboundLocalError(
+            f"local variable {self.name!r} has no value here: a branch or loop that may not run assigns it"
+        )
 
     __getattr__ = __call__ = __add__ = __radd__ = __mul__ = __rmul__ = __sub__ = __rsub__ = __getitem__ = _use
     __bool__ = __iter__ = __len__ = __lt__ = __gt__ = __le__ = __ge__ = __neg__ = _use
@@ -52,8 +55,10 @@ def is_staged(test: Any) -> bool:
 
 def _predicate(test: Tensor, what: str) -> Tensor:
     if test.size != 1:
-        raise ValueError(f"{what}: the test must be one value. Received: a tensor {test.type}; reduce it with .any() or .all()"
-                         f"{_here()}")
+        raise ValueError(
+            f"{what}: the test must be one value. Received: a tensor {test.type}; reduce it with .any() or .all()"
+            f"{_here()}"
+        )
     if test.dtype is not bool_:
         test = registry.get("NotEqual")(test, constant(np.zeros((), test.dtype.numpy)))
     return registry.get("Reshape")(test, shape=()) if test.ndim else test
@@ -97,8 +102,10 @@ def _cond(test: Tensor, then: Function, orelse: Function, names: Sequence[str]) 
     first, second = branches
     for name, a, b in zip(names, first.structures, second.structures):
         if a != b:
-            raise TypeError(f"if: the branches must give {name} the same structure. Received: {a} in the first and {b} in the "
-                            f"second{_here()}")
+            raise TypeError(
+                f"if: the branches must give {name} the same structure. Received: {a} in the first and {b} in the "
+                f"second{_here()}"
+            )
     kinds = [_merge_kind(a, b) for a, b in zip(first.leaves, second.leaves)]
     outputs: list[list[Value]] = [[], []]
     for kind, *pair in zip(kinds, first.leaves, second.leaves):
@@ -116,10 +123,12 @@ def _cond(test: Tensor, then: Function, orelse: Function, names: Sequence[str]) 
         align(branch.trace, operands)
         branch.trace.graph.outputs = values
     results = registry.get("Cond")(predicate, *operands, then=first.trace.graph, orelse=second.trace.graph)
-    fresh = iter(results[:len(results) - len(written)])
-    leaves = [next(fresh) if kind == "tensor" else a if kind == "same" else kind
-              for kind, a in zip(kinds, first.leaves)]
-    for tensor, value in zip(written, results[len(results) - len(written):]):
+    fresh = iter(results[: len(results) - len(written)])
+    leaves = [
+        next(fresh) if kind == "tensor" else a if kind == "same" else kind
+        for kind, a in zip(kinds, first.leaves)
+    ]
+    for tensor, value in zip(written, results[len(results) - len(written) :]):
         write(tensor, value)
     remaining = iter(leaves)
     return tuple(unflatten(s, remaining) for s in first.structures)
@@ -136,8 +145,10 @@ def _merge_kind(a: Any, b: Any) -> Any:
         return "same"
     if isinstance(a, (bool, int, float)) and isinstance(b, (bool, int, float)):
         return "tensor"
-    raise TypeError(f"if: the branches give different Python values, {a!r} and {b!r}, but the test is known only when the graph "
-                    f"runs. Use tensors or numbers, or test a Python value{_here()}")
+    raise TypeError(
+        f"if: the branches give different Python values, {a!r} and {b!r}, but the test is known only when the graph "
+        f"runs. Use tensors or numbers, or test a Python value{_here()}"
+    )
 
 
 def _as_tensor(value: Any, other: Any = None) -> Tensor:
@@ -148,22 +159,31 @@ def _as_tensor(value: Any, other: Any = None) -> Tensor:
         return constant(np.array(value, other.dtype.numpy))
     if isinstance(value, bool):
         return constant(np.array(value))
-    return constant(np.array(value, np.int64 if isinstance(value, int) and not isinstance(other, float) else np.float32))
+    return constant(
+        np.array(value, np.int64 if isinstance(value, int) and not isinstance(other, float) else np.float32)
+    )
 
 
-def _require_agreement(names: Sequence[str], branches: Sequence[_Branch], kinds: list[Any], outputs: list[list[Value]]) -> None:
+def _require_agreement(
+    names: Sequence[str], branches: Sequence[_Branch], kinds: list[Any], outputs: list[list[Value]]
+) -> None:
     """Shapes and dtypes of both branches must be equal; an error shows both side by side."""
     if all(a.type == b.type for a, b in zip(*outputs)):
         return
     owners = _owners(names, branches[0].structures, kinds)
-    rows = [f"  {name:<16} {a.type!s:<28} {b.type!s}" + ("" if a.type == b.type else "   <- differ")
-            for name, a, b in zip(owners, *outputs)]
+    rows = [
+        f"  {name:<16} {a.type!s:<28} {b.type!s}" + ("" if a.type == b.type else "   <- differ")
+        for name, a, b in zip(owners, *outputs)
+    ]
     different = next((a, b) for a, b in zip(*outputs) if a.type != b.type)
     error = TypeError if different[0].dtype is not different[1].dtype else ValueError
     lines = [str(v.node.loc) if v.node is not None and v.node.loc else "?" for v in different]
-    raise error("if: both branches must give equal shapes and dtypes, because the test is known only when the graph runs.\n"
-                f"  {'':<16} {'first branch':<28} second branch\n" + "\n".join(rows) +
-                f"\n  made at          {lines[0]:<28} {lines[1]}\nConvert with astype, or reshape, in one of the branches")
+    raise error(
+        "if: both branches must give equal shapes and dtypes, because the test is known only when the graph runs.\n"
+        f"  {'':<16} {'first branch':<28} second branch\n"
+        + "\n".join(rows)
+        + f"\n  made at          {lines[0]:<28} {lines[1]}\nConvert with astype, or reshape, in one of the branches"
+    )
 
 
 def _owners(names: Sequence[str], structures: Sequence[Any], kinds: list[Any]) -> list[str]:
@@ -183,6 +203,7 @@ def _count(structure: Any) -> int:
         while True:
             counter.append(None)
             yield None
+
     unflatten(structure, endless())
     return len(counter)
 
@@ -213,12 +234,14 @@ def for_range(bounds: Sequence[Any], body: Function, names: Sequence[str], value
     """``for i in range(*bounds): body``, whose function takes i before the values."""
     if not any(is_staged(b) for b in bounds):
         state = tuple(values)
-        for i in range(*(int(b) if isinstance(b, Tensor) else b for b in bounds)):
+        for i in range(*(int(b.asnumpy()) if isinstance(b, Tensor) else b for b in bounds)):
             state = tuple(body(i, *state))
         return state
     start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1)[:3]
     if isinstance(step, Tensor):
-        raise TypeError(f"for: the step of range must be a Python number. Received: a tensor {step.type}{_here()}")
+        raise TypeError(
+            f"for: the step of range must be a Python number. Received: a tensor {step.type}{_here()}"
+        )
 
     def cond(i: Any, *state: Any) -> Any:
         return i < stop if step > 0 else i > stop
@@ -248,28 +271,37 @@ def _loop(cond: Function, body: Function, names: Sequence[str], state: tuple) ->
         for trace in (test_trace, body_trace):
             trace.arguments_of = [trace.argument(t) for t in carried]  # type: ignore[attr-defined]
         with dispatch.interpreting(test_trace):
-            arguments = test_trace.arguments_of[:len(start)]  # type: ignore[attr-defined]
+            arguments = test_trace.arguments_of[: len(start)]  # type: ignore[attr-defined]
             test = test_trace.value_of(_predicate(_as_tensor(cond(*with_state(arguments))), "while"))
         with dispatch.interpreting(body_trace):
-            arguments = body_trace.arguments_of[:len(start)]  # type: ignore[attr-defined]
+            arguments = body_trace.arguments_of[: len(start)]  # type: ignore[attr-defined]
             results = body(*with_state(arguments))
             outputs = _loop_results(names, structures, leaves, moving, start, results)
             values = [body_trace.value_of(t) for t in outputs] + [body_trace.value_of(t) for t in written]
         test_trace.forget_writes()
         body_trace.forget_writes()
-        more = [t for t in body_trace.written.values() if all(t is not w for w in written) and all(t is not s for s in start)]
+        more = [
+            t
+            for t in body_trace.written.values()
+            if all(t is not w for w in written) and all(t is not s for s in start)
+        ]
         if not more:
             break
-        written += more   # tensors from outside that the body writes are part of the state
-    constants = [t for t in {id(t): t for tr in (test_trace, body_trace) for t in tr.captures}.values()
-                 if all(t is not c for c in carried)]
+        written += more  # tensors from outside that the body writes are part of the state
+    constants = [
+        t
+        for t in {id(t): t for tr in (test_trace, body_trace) for t in tr.captures}.values()
+        if all(t is not c for c in carried)
+    ]
     align(test_trace, [*carried, *constants])
     align(body_trace, [*carried, *constants])
     test_trace.graph.outputs, body_trace.graph.outputs = [test], values
-    final = registry.get("While")(*carried, *constants, cond=test_trace.graph, body=body_trace.graph, n_state=len(carried))
-    for tensor, value in zip(written, final[len(start):]):
+    final = registry.get("While")(
+        *carried, *constants, cond=test_trace.graph, body=body_trace.graph, n_state=len(carried)
+    )
+    for tensor, value in zip(written, final[len(start) :]):
         write(tensor, value)
-    return with_state(final[:len(start)])
+    return with_state(final[: len(start)])
 
 
 def _own(tensor: Tensor) -> Tensor:
@@ -287,8 +319,14 @@ def _own(tensor: Tensor) -> Tensor:
     return twin
 
 
-def _loop_results(names: Sequence[str], structures: list[Any], leaves: list[Any], moving: list[bool], start: list[Tensor],
-                  results: Sequence[Any]) -> list[Tensor]:
+def _loop_results(
+    names: Sequence[str],
+    structures: list[Any],
+    leaves: list[Any],
+    moving: list[bool],
+    start: list[Tensor],
+    results: Sequence[Any],
+) -> list[Tensor]:
     """The body's results as the next state."""
     after: list[Any] = []
     for name, structure, result in zip(names, structures, results):
@@ -299,15 +337,19 @@ def _loop_results(names: Sequence[str], structures: list[Any], leaves: list[Any]
     for old, new, moves in zip(leaves, after, moving):
         if not moves:
             if new is not old and not isinstance(old, Undefined):
-                raise TypeError(f"while: {old!r} became {new!r}; the state of a loop whose test is a tensor must be tensors or "
-                                f"numbers{_here()}")
+                raise TypeError(
+                    f"while: {old!r} became {new!r}; the state of a loop whose test is a tensor must be tensors or "
+                    f"numbers{_here()}"
+                )
             continue
         kind = next(remaining).type
         value = _as_tensor(new, next((s for s in start if s.type == kind), None))
         if value.type != kind:
             error = TypeError if value.dtype is not kind.dtype else ValueError
-            raise error(f"while: the state must keep its type from one iteration to the next. Received: {kind} before and "
-                        f"{value.type} after the body; convert before the loop or in it{_here()}")
+            raise error(
+                f"while: the state must keep its type from one iteration to the next. Received: {kind} before and "
+                f"{value.type} after the body; convert before the loop or in it{_here()}"
+            )
         outputs.append(value)
     return outputs
 
@@ -318,7 +360,9 @@ def and_(*parts: Callable[[], Any]) -> Any:
     value = parts[0]()
     for part in parts[1:]:
         if is_staged(value):
-            value = registry.get("LogicalAnd")(_predicate(value, "and"), _predicate(_as_tensor(part()), "and"))
+            value = registry.get("LogicalAnd")(
+                _predicate(value, "and"), _predicate(_as_tensor(part()), "and")
+            )
         elif not value:
             return value
         else:

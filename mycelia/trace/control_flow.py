@@ -7,6 +7,7 @@ rewritten, never a library's; a function whose source is not to be had runs as i
 Left as Python, so that a traced test in them is an error with a cure: loops with ``break``, ``continue`` or ``return``,
 branches with ``yield``, ``del``, ``global`` or ``nonlocal``, and comprehensions' conditions.
 """
+
 from __future__ import annotations
 
 import ast
@@ -45,7 +46,9 @@ def stage(fn: Callable[..., Any]) -> Callable[..., Any]:
     cells[_HELPERS] = types.CellType(_Helpers)
     if not set(new.co_freevars) <= cells.keys():
         return fn
-    staged = types.FunctionType(new, fn.__globals__, fn.__name__, fn.__defaults__, tuple(cells[n] for n in new.co_freevars))
+    staged = types.FunctionType(
+        new, fn.__globals__, fn.__name__, fn.__defaults__, tuple(cells[n] for n in new.co_freevars)
+    )
     staged.__kwdefaults__ = fn.__kwdefaults__
     staged.__qualname__ = fn.__qualname__
     return staged
@@ -54,8 +57,12 @@ def stage(fn: Callable[..., Any]) -> Callable[..., Any]:
 def is_users(fn: types.FunctionType) -> bool:
     """Whether a function is the user's own: no library's, not the package's, with a name and a source file."""
     code = fn.__code__
-    return not (is_own_code(code) or code.co_filename.startswith(_LIBRARIES) or code.co_name == "<lambda>"
-                or code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR))
+    return not (
+        is_own_code(code)
+        or code.co_filename.startswith(_LIBRARIES)
+        or code.co_name == "<lambda>"
+        or code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR)
+    )
 
 
 class _Helpers:
@@ -86,7 +93,10 @@ def _rewrite(fn: types.FunctionType) -> types.CodeType | None:
     definition = tree.body[0]
     if not isinstance(definition, ast.FunctionDef) or definition.name != fn.__code__.co_name:
         return None
-    if not any(isinstance(n, (ast.If, ast.While, ast.For, ast.BoolOp, ast.IfExp, ast.Not, ast.Call)) for n in ast.walk(definition)):
+    if not any(
+        isinstance(n, (ast.If, ast.While, ast.For, ast.BoolOp, ast.IfExp, ast.Not, ast.Call))
+        for n in ast.walk(definition)
+    ):
         return None
     definition.decorator_list = []
     definition.returns = None
@@ -98,10 +108,13 @@ def _rewrite(fn: types.FunctionType) -> types.CodeType | None:
     defaults.kw_defaults = [None if d is None else ast.Constant(None) for d in defaults.kw_defaults]
     definition.body = _Rewriter().function_body(definition.body)
     free = [*fn.__code__.co_freevars, _HELPERS]
-    factory = ast.FunctionDef("factory", ast.arguments([], [ast.arg(n) for n in free], None, [], [], None, []),
-                              [definition, ast.Return(ast.Name(definition.name, ast.Load()))], [])
-    if hasattr(factory, "type_params"):
-        factory.type_params = []
+    factory = ast.FunctionDef(
+        "factory",
+        ast.arguments([], [ast.arg(n) for n in free], None, [], [], None, []),
+        [definition, ast.Return(ast.Name(definition.name, ast.Load()))],
+        [],
+    )
+    _no_type_parameters(factory)
     module = ast.fix_missing_locations(ast.Module([factory], []))
     ast.increment_lineno(module, first - 1)
     try:
@@ -109,7 +122,11 @@ def _rewrite(fn: types.FunctionType) -> types.CodeType | None:
     except (SyntaxError, ValueError):
         return None
     factory_code = next(c for c in outer if isinstance(c, types.CodeType))
-    return next(c for c in factory_code.co_consts if isinstance(c, types.CodeType) and c.co_name == fn.__code__.co_name)
+    return next(
+        c
+        for c in factory_code.co_consts
+        if isinstance(c, types.CodeType) and c.co_name == fn.__code__.co_name
+    )
 
 
 # -- looking at statements -------------------------------------------------------------------------------------
@@ -146,7 +163,17 @@ class _Finder(ast.NodeVisitor):
         return any(kind in self.kinds for kind in kinds)
 
 
-_UNSTAGEABLE = (ast.Yield, ast.YieldFrom, ast.Await, ast.Delete, ast.Global, ast.Nonlocal, ast.Break, ast.Continue, ast.NamedExpr)
+_UNSTAGEABLE = (
+    ast.Yield,
+    ast.YieldFrom,
+    ast.Await,
+    ast.Delete,
+    ast.Global,
+    ast.Nonlocal,
+    ast.Break,
+    ast.Continue,
+    ast.NamedExpr,
+)
 
 
 def _always_returns(statements: Sequence[ast.stmt]) -> bool:
@@ -161,7 +188,11 @@ def _has_return(statements: Sequence[ast.stmt]) -> bool:
 
 
 def _returns_in_loops(statements: Sequence[ast.stmt]) -> bool:
-    return any(isinstance(n, (ast.For, ast.While, ast.With, ast.Try)) and _has_return([n]) for s in statements for n in ast.walk(s))
+    return any(
+        isinstance(n, (ast.For, ast.While, ast.With, ast.Try)) and _has_return([n])
+        for s in statements
+        for n in ast.walk(s)
+    )
 
 
 class _Rewriter(ast.NodeTransformer):
@@ -173,8 +204,12 @@ class _Rewriter(ast.NodeTransformer):
         """A function's or branch's statements; an ``if`` that returns takes what follows it into its branches."""
         result: list[ast.stmt] = []
         for index, statement in enumerate(statements):
-            rest = statements[index + 1:]
-            if isinstance(statement, ast.If) and _has_return([statement]) and not _returns_in_loops([statement]):
+            rest = statements[index + 1 :]
+            if (
+                isinstance(statement, ast.If)
+                and _has_return([statement])
+                and not _returns_in_loops([statement])
+            ):
                 found = _Finder([statement, *rest])
                 if not found.contains(*_UNSTAGEABLE):
                     result += self.returning_if(statement, rest)
@@ -190,9 +225,15 @@ class _Rewriter(ast.NodeTransformer):
             parts.append(whole if _always_returns(whole) else [*whole, ast.Return(ast.Constant(None))])
         assigned = list(_Finder([s for part in parts for s in part]).assigned)
         names = [self.fresh("then"), self.fresh("orelse")]
-        functions = [self.branch(name, assigned, self.function_body(part), node) for name, part in zip(names, parts)]
-        calls = [ast.Lambda(ast.arguments([], [], None, [], [], None, []), ast.Call(_name(n), self.current(assigned), []))
-                 for n in names]
+        functions = [
+            self.branch(name, assigned, self.function_body(part), node) for name, part in zip(names, parts)
+        ]
+        calls = [
+            ast.Lambda(
+                ast.arguments([], [], None, [], [], None, []), ast.Call(_name(n), self.current(assigned), [])
+            )
+            for n in names
+        ]
         value = self.helper("if_value", self.visit(node.test), *calls)
         return [*functions, _at(ast.Return(value), node)]
 
@@ -202,9 +243,17 @@ class _Rewriter(ast.NodeTransformer):
             return self.generic_visit(node)
         assigned = list(found.assigned)
         names = [self.fresh("then"), self.fresh("orelse")]
-        functions = [self.branch(name, assigned, [*self.statements(body), self.give(assigned)], node)
-                     for name, body in zip(names, (node.body, node.orelse))]
-        call = self.helper("if_", self.visit(node.test), *map(_name, names), _strings(assigned), ast.Tuple(self.current(assigned), ast.Load()))
+        functions = [
+            self.branch(name, assigned, [*self.statements(body), self.give(assigned)], node)
+            for name, body in zip(names, (node.body, node.orelse))
+        ]
+        call = self.helper(
+            "if_",
+            self.visit(node.test),
+            *map(_name, names),
+            _strings(assigned),
+            ast.Tuple(self.current(assigned), ast.Load()),
+        )
         return [*functions, self.store(assigned, call, node)]
 
     def visit_While(self, node: ast.While) -> Any:
@@ -213,16 +262,34 @@ class _Rewriter(ast.NodeTransformer):
             return self.generic_visit(node)
         assigned = list(found.assigned)
         cond, body = self.fresh("cond"), self.fresh("body")
-        functions = [self.branch(cond, assigned, [ast.Return(self.visit(node.test))], node),
-                     self.branch(body, assigned, [*self.statements(node.body), self.give(assigned)], node)]
-        call = self.helper("while_", _name(cond), _name(body), _strings(assigned), ast.Tuple(self.current(assigned), ast.Load()))
+        functions = [
+            self.branch(cond, assigned, [ast.Return(self.visit(node.test))], node),
+            self.branch(body, assigned, [*self.statements(node.body), self.give(assigned)], node),
+        ]
+        call = self.helper(
+            "while_",
+            _name(cond),
+            _name(body),
+            _strings(assigned),
+            ast.Tuple(self.current(assigned), ast.Load()),
+        )
         return [*functions, self.store(assigned, call, node)]
 
     def visit_For(self, node: ast.For) -> Any:
-        over_range = isinstance(node.iter, ast.Call) and isinstance(node.iter.func, ast.Name) and node.iter.func.id == "range" \
-            and not node.iter.keywords and not any(isinstance(a, ast.Starred) for a in node.iter.args)
+        over_range = (
+            isinstance(node.iter, ast.Call)
+            and isinstance(node.iter.func, ast.Name)
+            and node.iter.func.id == "range"
+            and not node.iter.keywords
+            and not any(isinstance(a, ast.Starred) for a in node.iter.args)
+        )
         found = _Finder(node.body)
-        if not over_range or not isinstance(node.target, ast.Name) or node.orelse or found.contains(ast.Return, *_UNSTAGEABLE):
+        if (
+            not over_range
+            or not isinstance(node.target, ast.Name)
+            or node.orelse
+            or found.contains(ast.Return, *_UNSTAGEABLE)
+        ):
             node.iter = self.visit(node.iter)
             node.body = self.statements(node.body)
             node.orelse = self.statements(node.orelse)
@@ -232,10 +299,14 @@ class _Rewriter(ast.NodeTransformer):
         body = self.fresh("body")
         inner = [*self.statements(node.body), self.give([*assigned, target])]
         function = self.branch(body, [*assigned, target], inner, node, [f"{target}__index"])
-        function.body.insert(0, _at(ast.Assign([ast.Name(target, ast.Store())], _name(f"{target}__index")), node))
+        function.body.insert(
+            0, _at(ast.Assign([ast.Name(target, ast.Store())], _name(f"{target}__index")), node)
+        )
         names = [*assigned, target]
         bounds = ast.Tuple([self.visit(a) for a in node.iter.args], ast.Load())  # type: ignore[attr-defined]
-        call = self.helper("for_range", bounds, _name(body), _strings(names), ast.Tuple(self.current(names), ast.Load()))
+        call = self.helper(
+            "for_range", bounds, _name(body), _strings(names), ast.Tuple(self.current(names), ast.Load())
+        )
         return [function, self.store(names, call, node)]
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
@@ -270,10 +341,27 @@ class _Rewriter(ast.NodeTransformer):
     def visit_IfExp(self, node: ast.IfExp) -> Any:
         if _Finder([node]).contains(ast.NamedExpr, ast.Await, ast.Yield):
             return self.generic_visit(node)
-        return _at(self.helper("if_value", self.visit(node.test), _thunk(self.visit(node.body)), _thunk(self.visit(node.orelse))), node)
+        return _at(
+            self.helper(
+                "if_value",
+                self.visit(node.test),
+                _thunk(self.visit(node.body)),
+                _thunk(self.visit(node.orelse)),
+            ),
+            node,
+        )
 
     def visit_Call(self, node: ast.Call) -> Any:
-        plain = isinstance(node.func, ast.Name) and node.func.id in ("super", "range", "isinstance", "len", "locals", "globals", "vars", "eval")
+        plain = isinstance(node.func, ast.Name) and node.func.id in (
+            "super",
+            "range",
+            "isinstance",
+            "len",
+            "locals",
+            "globals",
+            "vars",
+            "eval",
+        )
         self.generic_visit(node)
         if not plain and isinstance(node.func, (ast.Name, ast.Attribute)):
             node.func = _at(self.helper("callee", node.func), node)
@@ -287,11 +375,12 @@ class _Rewriter(ast.NodeTransformer):
     def helper(self, name: str, *arguments: ast.expr) -> ast.Call:
         return ast.Call(ast.Attribute(_name(_HELPERS), name, ast.Load()), list(arguments), [])
 
-    def branch(self, name: str, assigned: list[str], body: list[ast.stmt], at: ast.stmt, before: Sequence[str] = ()) -> ast.FunctionDef:
+    def branch(
+        self, name: str, assigned: list[str], body: list[ast.stmt], at: ast.stmt, before: Sequence[str] = ()
+    ) -> ast.FunctionDef:
         arguments = ast.arguments([], [ast.arg(n) for n in (*before, *assigned)], None, [], [], None, [])
         function = ast.FunctionDef(name, arguments, body, [])
-        if "type_params" in ast.FunctionDef._fields:
-            function.type_params = []
+        _no_type_parameters(function)
         return _at(function, at)
 
     def current(self, names: Sequence[str]) -> list[ast.expr]:
@@ -304,6 +393,12 @@ class _Rewriter(ast.NodeTransformer):
         if not names:
             return _at(ast.Expr(call), at)
         return _at(ast.Assign([ast.Tuple([ast.Name(n, ast.Store()) for n in names], ast.Store())], call), at)
+
+
+def _no_type_parameters(function: Any) -> None:
+    """Python 3.12 wants the field to be there."""
+    if "type_params" in ast.FunctionDef._fields:
+        function.type_params = []
 
 
 def _name(name: str) -> ast.Name:

@@ -1,4 +1,5 @@
 """Where the user's program is: the innermost frame outside the package."""
+
 from __future__ import annotations
 
 import os
@@ -15,7 +16,9 @@ def is_own_code(code: CodeType) -> bool:
     """Whether code belongs to the package (or to the import system)."""
     known = _inside.get(code)
     if known is None:
-        known = _inside[code] = code.co_filename.startswith(_PACKAGE) or code.co_filename.startswith("<frozen")
+        known = _inside[code] = code.co_filename.startswith(_PACKAGE) or code.co_filename.startswith(
+            "<frozen"
+        )
     return known
 
 

@@ -1,4 +1,5 @@
 """Nested arguments and results: flattening to leaves and back."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator

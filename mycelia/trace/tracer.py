@@ -4,6 +4,7 @@ A trace maps every tensor that it meets to a value. Tensors made inside it are `
 as an input of the graph. Writes follow the alias rules of `mycelia.ops.inplace`: a tensor's current value belongs to
 its root, and a view whose root was written since is derived anew when it is read.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -27,7 +28,7 @@ class TracedTensor(Tensor):
 
     def __init__(self, trace: Trace, value: Value) -> None:
         self.trace, self.value = trace, value
-        self.weak = False   # stands for a Python number: it takes the other operand's dtype
+        self.weak = False  # stands for a Python number: it takes the other operand's dtype
         self._shape, self._dtype = value.type.shape, value.type.dtype
         self._storage = None
         self._token = self._view = None
@@ -44,7 +45,8 @@ class TracedTensor(Tensor):
         raise RuntimeError(
             f"asnumpy() of a traced tensor {self.value.type}: inside a graph a tensor has no elements yet, they exist "
             f"when the compiled graph runs{f' ({where})' if where else ''}. Return the tensor from the compiled "
-            f"function and read it outside, use ops instead of NumPy, or ops.print_ to look at it.")
+            f"function and read it outside, use ops instead of NumPy, or ops.print_ to look at it."
+        )
 
     numpy = asnumpy
 
@@ -84,9 +86,9 @@ class Trace:
         self.inner = inner
         self.captures: list[Tensor] = []
         self.arguments = 0
-        self.written: dict[int, Tensor] = {}       # captures that were overwritten, by input index
-        self._values: dict[int, Value] = {}        # id of a captured tensor -> current value
-        self._inputs: dict[int, int] = {}          # id of a captured tensor -> input index
+        self.written: dict[int, Tensor] = {}  # captures that were overwritten, by input index
+        self._values: dict[int, Value] = {}  # id of a captured tensor -> current value
+        self._inputs: dict[int, int] = {}  # id of a captured tensor -> input index
         self._tokens: list[tuple[Tensor, int | None]] = []
         self._by_memory: dict[tuple, Tensor] = {}  # captured tensors by the memory that they show
 
@@ -137,7 +139,9 @@ class Trace:
             return tensor.value
         if isinstance(tensor, Tensor):
             return self.capture(tensor)
-        raise TypeError(f"a graph's operands must be tensors. Received: {tensor!r} (of type {type(tensor).__name__})")
+        raise TypeError(
+            f"a graph's operands must be tensors. Received: {tensor!r} (of type {type(tensor).__name__})"
+        )
 
     def _plain(self, tensor: Tensor) -> TracedTensor:
         """A tensor with the current value and no history of views."""
@@ -181,7 +185,9 @@ class Trace:
         else:
             old = self.capture(root)
             owner = root if id(root) in self._inputs else self._by_memory[memory_key(root)]
-            self._values[id(owner)] = new if self.inner else self.graph.add("Assign", old, new, loc=user_location(2)).output
+            self._values[id(owner)] = (
+                new if self.inner else self.graph.add("Assign", old, new, loc=user_location(2)).output
+            )
             self.written[self._inputs[id(owner)]] = owner
         root._token = new_token()
 
@@ -219,5 +225,3 @@ def constant(array: Any) -> Tensor:
     make = getattr(interpreter, "constant", None)
     array = np.asarray(array)
     return make(array) if make is not None else Tensor.from_numpy(array)
-
-

@@ -1,4 +1,5 @@
 """Control flow on traced tensors: the compiled function does what Python does, gradients too."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -76,7 +77,17 @@ def counted(x):
     return total
 
 
-FUNCTIONS = [branch, early_return, loop, nested, write_in_branch, write_in_loop, expression, helper_inside, counted]
+FUNCTIONS = [
+    branch,
+    early_return,
+    loop,
+    nested,
+    write_in_branch,
+    write_in_loop,
+    expression,
+    helper_inside,
+    counted,
+]
 INPUTS = {"positive": np.arange(6.0).reshape(2, 3), "negative": -np.arange(1.0, 7.0).reshape(2, 3) / 7}
 
 
@@ -144,7 +155,10 @@ def test_branches_of_different_shapes_are_shown_side_by_side():
             y = x.sum()
         return y
 
-    with pytest.raises(ValueError, match=r"(?s)both branches must give equal shapes.*y .*float64\[2, 3\].*float64\[\].*differ"):
+    with pytest.raises(
+        ValueError,
+        match=r"(?s)both branches must give equal shapes.*y .*float64\[2, 3\].*float64\[\].*differ",
+    ):
         ms.jit(function)(Tensor(np.ones((2, 3))))
 
 
@@ -187,5 +201,7 @@ def test_reading_a_traced_tensor_says_why_not():
     def function(x):
         return float(x.sum().asnumpy())
 
-    with pytest.raises(RuntimeError, match=r"(?s)asnumpy\(\) of a traced tensor.*test_control_flow.py:\d+.*outside"):
+    with pytest.raises(
+        RuntimeError, match=r"(?s)asnumpy\(\) of a traced tensor.*test_control_flow.py:\d+.*outside"
+    ):
         ms.jit(function)(Tensor(np.ones(2)))

@@ -1,4 +1,5 @@
 """What a compiled function read from outside: it is looked at before each run."""
+
 from __future__ import annotations
 
 import logging
@@ -172,5 +173,7 @@ def test_one_tensor_given_twice():
 
     x = Tensor(np.zeros((2, 2), np.float32))
     np.testing.assert_array_equal(difference(x, x).asnumpy(), np.zeros((2, 2)))
-    np.testing.assert_array_equal(difference(Tensor(np.zeros((2, 2), np.float32)), Tensor(np.ones((2, 2), np.float32))).asnumpy(),
-                                  [[-4, -4], [1, 1]])
+    np.testing.assert_array_equal(
+        difference(Tensor(np.zeros((2, 2), np.float32)), Tensor(np.ones((2, 2), np.float32))).asnumpy(),
+        [[-4, -4], [1, 1]],
+    )

@@ -3,6 +3,7 @@
 A program is Python text: chains with broadcasting, views, in-place writes, reductions, branches and loops. Values stay of order one, and tests
 and maxima keep away from ties and kinks, so that a difference is a fault and not a matter of rounding.
 """
+
 from __future__ import annotations
 
 import linecache
@@ -43,15 +44,34 @@ class Writer:
 
     def operand(self) -> str:
         name = self.name()
-        return self.pick(name, name, f"{name}[0]", f"{name}[:, 1:2]", f"{name}.mean(1, True)", f"{name}.sum(0) * 0.3", "row", "0.7",
-                         f"{name}.mean()", f"{name}[::-1]", f"{name}.transpose(1, 0).reshape({ROWS}, {COLUMNS})",
-                         f"ops.concat(({name}[1:], {name}[:1]))")
+        return self.pick(
+            name,
+            name,
+            f"{name}[0]",
+            f"{name}[:, 1:2]",
+            f"{name}.mean(1, True)",
+            f"{name}.sum(0) * 0.3",
+            "row",
+            "0.7",
+            f"{name}.mean()",
+            f"{name}[::-1]",
+            f"{name}.transpose(1, 0).reshape({ROWS}, {COLUMNS})",
+            f"ops.concat(({name}[1:], {name}[:1]))",
+        )
 
     def expression(self) -> str:
         a, b = self.name(), self.operand()
-        return self.pick(f"ops.tanh({a} * {b})", f"{a} * 0.5 + {b}", f"ops.sin({a}) - {b}", f"ops.sigmoid({a}) * {b}",
-                         f"ops.exp(-ops.square({a}) - 0.1) + {b}", f"{a} / (1.5 + ops.square({b}))", f"ops.softmax({a} + {b}, 1)",
-                         f"({a} @ w) * 0.5 + {b} * 0.2", f"ops.where(mask, {a}, {b} * {a})")
+        return self.pick(
+            f"ops.tanh({a} * {b})",
+            f"{a} * 0.5 + {b}",
+            f"ops.sin({a}) - {b}",
+            f"ops.sigmoid({a}) * {b}",
+            f"ops.exp(-ops.square({a}) - 0.1) + {b}",
+            f"{a} / (1.5 + ops.square({b}))",
+            f"ops.softmax({a} + {b}, 1)",
+            f"({a} @ w) * 0.5 + {b} * 0.2",
+            f"ops.where(mask, {a}, {b} * {a})",
+        )
 
     def add(self, line: str, depth: int) -> None:
         self.lines.append("    " * (depth + 1) + line)
@@ -83,7 +103,9 @@ class Writer:
     def branch(self, depth: int) -> None:
         name = self.fresh()
         self.add(f"{name} = {self.expression()}", depth)
-        self.add(f"if {self.name()}.sum() + 0.0173 > {self.name()}.mean() * {self.rng.integers(-2, 3)}:", depth)
+        self.add(
+            f"if {self.name()}.sum() + 0.0173 > {self.name()}.mean() * {self.rng.integers(-2, 3)}:", depth
+        )
         self.inner(name, depth + 1)
         if self.rng.random() < 0.7:
             self.add("else:", depth)
@@ -124,7 +146,10 @@ def compile_program(seed: int):
 
 def inputs(seed: int, dtype: str) -> list[np.ndarray]:
     rng = np.random.default_rng(1000 + seed)
-    arrays = [rng.standard_normal(s).astype(dtype) for s in ((ROWS, COLUMNS), (ROWS, COLUMNS), (COLUMNS,), (COLUMNS, COLUMNS))]
+    arrays = [
+        rng.standard_normal(s).astype(dtype)
+        for s in ((ROWS, COLUMNS), (ROWS, COLUMNS), (COLUMNS,), (COLUMNS, COLUMNS))
+    ]
     return [*arrays, rng.random((ROWS, COLUMNS)) < 0.5]
 
 
@@ -155,13 +180,20 @@ def test_all_ways_agree(seed: int, dtype: str) -> None:
     ways = {
         "interpreter": (interpreted(program, arrays)[0], interpreted(gradient, arrays)),
         "pynative": (program(*tensors(arrays)).asnumpy(), [g.asnumpy() for g in gradient(*tensors(arrays))]),
-        "graph": (ms.jit(program)(*tensors(arrays)).asnumpy(), [g.asnumpy() for g in ms.jit(gradient)(*tensors(arrays))]),
+        "graph": (
+            ms.jit(program)(*tensors(arrays)).asnumpy(),
+            [g.asnumpy() for g in ms.jit(gradient)(*tensors(arrays))],
+        ),
     }
     value, grads = ways["interpreter"]
     assert np.isfinite(value).all()
     for way in ("pynative", "graph"):
         other_value, other_grads = ways[way]
-        np.testing.assert_allclose(other_value, value, rtol=tolerance, atol=tolerance, err_msg=f"{way}\n{source}")
+        np.testing.assert_allclose(
+            other_value, value, rtol=tolerance, atol=tolerance, err_msg=f"{way}\n{source}"
+        )
         for got, expected in zip(other_grads, grads):
             scale = max(1.0, float(np.abs(expected).max()))
-            np.testing.assert_allclose(got, expected, rtol=tolerance, atol=tolerance * scale, err_msg=f"{way} gradient\n{source}")
+            np.testing.assert_allclose(
+                got, expected, rtol=tolerance, atol=tolerance * scale, err_msg=f"{way} gradient\n{source}"
+            )

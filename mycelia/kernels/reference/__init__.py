@@ -14,6 +14,8 @@ from mycelia.ir.graph import Node
 from mycelia.ir.interpreter import apply
 from mycelia.ir.operator import Operator
 from mycelia.kernels.api import HostCall, KernelBase, Refusal, candidates
+from mycelia.passes import decompose
+from mycelia.passes.layout import IMAGE
 
 PRIORITY = -1000
 
@@ -50,12 +52,12 @@ def reference_kernel(op: Operator) -> ReferenceKernel:
 
 
 def fallbacks(device: str = "CPU") -> list[str]:
-    """Names of the operators that have no native kernel on a device and run on NumPy (after its kernels were
-    registered).
+    """Names of the operators that run on NumPy on a device, once its kernels are registered.
+
+    Those that passes always replace (images in NCHW, `Assign`, one-hot) and control flow, which runs as plans
+    of its own, are not among them.
     """
     pointwise = bool(candidates("*pointwise", device))
-    return sorted(
-        op.name
-        for op in registry.REGISTRY.values()
-        if not candidates(op.name, device) and not (op.pointwise and pointwise) and op.name != "Constant"
-    )
+    replaced = {"Constant", "Reshape", "Assign", "Cond", "While", "WhileGrad", *IMAGE, *decompose.RULES.by_operator}
+    return sorted(op.name for op in registry.REGISTRY.values()
+                  if not candidates(op.name, device) and not (op.pointwise and pointwise) and op.name not in replaced)
