@@ -82,12 +82,28 @@ def text(symbol: str, program: Program, space_rank: int, walk: str, target: Targ
         origin = f.mul(row.number, inner) if outer else 0
         reads = [f.byte(p, o) for p, o in zip(sources, row.offsets)]
         writes = [f.at(memory_type(d, 1), p, origin) for d, p in zip(program.outputs, targets)]
-        _segment(f, program, walk, target, lanes, unroll, reads, steps, writes, row.lo, row.hi, streaming)
+        segment = (f, program, walk, target, lanes, unroll, reads, steps, writes, row.lo, row.hi)
+        if streaming:   # such stores fault where an output is not aligned, as memory shared with NumPy may be
+            aligned = _aligned(f, targets, target.vector_bytes)
+            with f.when(aligned):
+                _segment(*segment, streaming=True)
+            with f.when(f.binary("xor", aligned, f.value(1, "i1"))):
+                _segment(*segment, streaming=False)
+        else:
+            _segment(*segment, streaming=False)
     if streaming:
         f.line("fence seq_cst")
         module.globals["!0"] = "!0 = !{i32 1}"
     f.ret(0)
     return str(module)
+
+
+def _aligned(f: Function, pointers: list[Value], alignment: int) -> Value:
+    """Whether all addresses are multiples of a power of two."""
+    merged = f.cast("ptrtoint", pointers[0], "i64")
+    for pointer in pointers[1:]:
+        merged = f.binary("or", merged, f.cast("ptrtoint", pointer, "i64"))
+    return f.icmp("eq", f.binary("and", merged, f.value(alignment - 1)), 0)
 
 
 def _segment(f: Function, program: Program, walk: str, target: Target, lanes: int, unroll: int, reads: list[Value],

@@ -309,3 +309,17 @@ def test_a_schedule_of_ones_own():
     for _ in range(3):
         optimizer((Tensor(np.ones(4, np.float32)),))
     np.testing.assert_allclose(p[0].asnumpy(), np.linspace(-1, 1, 4) - 1.75, atol=1e-6)
+
+
+def test_a_large_parameter_may_lie_anywhere():
+    """Stores around the caches need aligned addresses, which memory shared with NumPy need not have."""
+    buffer = np.zeros(13_000_016, np.float32)
+    start = next(i for i in range(16) if (buffer.ctypes.data + 4 * i) % 64 == 16)
+    parameter = Parameter(np.zeros(1, np.float32), name="w")
+    shared = Tensor.from_numpy(buffer[start : start + 13_000_000])
+    parameter.set_data(shared, slice_shape=True)
+    target = ms.jit(lambda g: ms.ops.assign(shared, shared - g * 0.5))
+    target(Tensor(np.ones(13_000_000, np.float32)))
+    assert shared.asnumpy().min() == shared.asnumpy().max() == -0.5
+    nn.SGD([parameter], 0.25)((Tensor(np.ones(13_000_000, np.float32)),))
+    assert parameter.asnumpy().min() == parameter.asnumpy().max() == -0.25
