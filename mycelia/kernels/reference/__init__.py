@@ -58,6 +58,7 @@ def fallbacks(device: str = "CPU") -> list[str]:
     of its own, are not among them.
     """
     pointwise = bool(candidates("*pointwise", device))
-    replaced = {"Constant", "Reshape", "Assign", "Cond", "While", "WhileGrad", *IMAGE, *decompose.RULES.by_operator}
-    return sorted(op.name for op in registry.REGISTRY.values()
-                  if not candidates(op.name, device) and not (op.pointwise and pointwise) and op.name not in replaced)
+    elsewhere = {"Constant", "Reshape", "Assign", "Cond", "While", "WhileGrad", *IMAGE,
+                 *decompose.RULES.by_operator}
+    return sorted(op.name for op in registry.REGISTRY.values() if op.name not in elsewhere
+                  and not candidates(op.name, device) and not (op.pointwise and pointwise))
