@@ -1,8 +1,11 @@
-"""Mycelia: a deep-learning framework in Python that runs MindSpore programs and compiles every graph through LLVM.
+"""Mycelia: a deep-learning framework in Python that runs MindSpore programs and compiles every graph
+through LLVM.
 
-`import mycelia as ms` offers MindSpore's names. Parts that a script may not need (networks, training, datasets) are imported when
+`import mycelia as ms` offers MindSpore's names. Parts that a script may not need (networks, training,
+datasets) are imported when
 they are first named.
 """
+
 from __future__ import annotations
 
 import importlib
@@ -13,7 +16,6 @@ from mycelia.common.context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_c
 from mycelia.engine import eager as _eager
 from mycelia.engine.grad import grad, value_and_grad, vjp, vmap
 from mycelia.engine.jit import jit
-from mycelia.trace.nesting import mutable
 from mycelia.ir.dtypes import (
     bfloat16,
     bool_,
@@ -31,17 +33,22 @@ from mycelia.ir.dtypes import (
 )
 from mycelia.tensor.parameter import Parameter, ParameterTuple
 from mycelia.tensor.tensor import Tensor
+from mycelia.trace.nesting import mutable
 
 __version__ = "0.1.0"
 
 _eager.install()
 
 _LAZY = {
-    "set_seed": "common.seed", "get_seed": "common.seed",
-    "save_checkpoint": "train.serialization", "load_checkpoint": "train.serialization",
+    "set_seed": "common.seed",
+    "get_seed": "common.seed",
+    "save_checkpoint": "train.serialization",
+    "load_checkpoint": "train.serialization",
     "load_param_into_net": "train.serialization",
-    "Model": "train", "device_context": "common.device_context",
-    "dtype": "common.dtype", "context": "common.context",
+    "Model": "train",
+    "device_context": "common.device_context",
+    "dtype": "common.dtype",
+    "context": "common.context",
 }
 _SUBMODULES = frozenset(["nn", "mint", "train", "dataset", "common", "runtime", "engine", "benchmarks"])
 
@@ -58,7 +65,33 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "GRAPH_MODE", "PYNATIVE_MODE", "Parameter", "ParameterTuple", "Tensor", "bfloat16", "bool_", "float16", "float32",
-    "float64", "get_context", "grad", "int16", "int32", "int64", "int8", "jit", "mutable", "ops", "set_context",
-    "set_device", "uint16", "uint32", "uint64", "uint8", "value_and_grad", "vjp", "vmap", *_LAZY,
+    "GRAPH_MODE",
+    "PYNATIVE_MODE",
+    "Parameter",
+    "ParameterTuple",
+    "Tensor",
+    "bfloat16",
+    "bool_",
+    "float16",
+    "float32",
+    "float64",
+    "get_context",
+    "grad",
+    "int16",
+    "int32",
+    "int64",
+    "int8",
+    "jit",
+    "mutable",
+    "ops",
+    "set_context",
+    "set_device",
+    "uint16",
+    "uint32",
+    "uint64",
+    "uint8",
+    "value_and_grad",
+    "vjp",
+    "vmap",
+    *_LAZY,
 ]

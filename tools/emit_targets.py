@@ -1,7 +1,9 @@
 """Emits native code for every target and holds what it asks of the process against an allow-list.
 
-For each processor kind in `mycelia.codegen.target.ALL`: all operators' samples in every dtype, the layers of two networks (forward,
-backward, optimizer), the plan walker and the eager fast path are lowered, compiled to object files, and their undefined symbols compared.
+For each processor kind in `mycelia.codegen.target.ALL`: all operators' samples in every dtype, the layers
+of two networks (forward,
+backward, optimizer), the plan walker and the eager fast path are lowered, compiled to object files, and
+their undefined symbols compared.
 
     python tools/emit_targets.py [--jobs 2] [--target x86-64-v4]
 """
@@ -139,7 +141,8 @@ def main() -> int:
                 for line in part
             ]
         print(
-            f"{target.cpu}: {count} codes emitted in {time.perf_counter() - began:.0f} s, {len(wrong)} with symbols outside the "
+            f"{target.cpu}: {count} codes emitted in {time.perf_counter() - began:.0f} s, {len(wrong)} with "
+            f"symbols outside the "
             f"allow-list",
             flush=True,
         )

@@ -1,4 +1,5 @@
-"""Keeps the documents' references to code true: each ``file.py:LINE`` (``text``) must have the text on that line.
+"""Keeps the documents' references to code true: each ``file.py:LINE`` (``text``) must have the text on that
+line.
 
     python tools/line_references.py [--fix]
 """

@@ -1,6 +1,7 @@
 """Vectorising maps: `vmap` runs a function once over tensors that carry a hidden batch axis.
 
-`Batch` is an interpreter: pointwise operators align the hidden axes and broadcast, every other operator has a batch rule.
+`Batch` is an interpreter: pointwise operators align the hidden axes and broadcast, every other operator has
+a batch rule.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """Gradients of `Cond` and `While`.
 
-The gradient of a `Cond` is a `Cond` over the gradients of its branches, each of which computes its branch again. The gradient of a
-`While` needs the state of every iteration: `WhileGrad` runs the loop again, keeps the states on a growing stack, and walks it back
+The gradient of a `Cond` is a `Cond` over the gradients of its branches, each of which computes its branch
+again. The gradient of a
+`While` needs the state of every iteration: `WhileGrad` runs the loop again, keeps the states on a growing
+stack, and walks it back
 (reverse accumulation with recomputation; Griewank and Walther, Evaluating Derivatives, chapter 12).
 """
 

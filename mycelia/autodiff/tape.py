@@ -1,8 +1,12 @@
-"""Reverse-mode differentiation from the operators' rules, on whatever lies below: the eager engine or a trace.
+"""Reverse-mode differentiation from the operators' rules, on whatever lies below: the eager engine or a
+trace.
 
-A `Tape` is an interpreter that hands each application on to the interpreter under it and keeps a record. Going backward,
-the rules are applied under that same lower interpreter, so a tape over a trace yields gradient nodes in the same graph, a tape over the
-eager engine computes at once, and a tape over a tape gives higher orders. A tensor's value is known by its token; a write
+A `Tape` is an interpreter that hands each application on to the interpreter under it and keeps a record.
+Going backward,
+the rules are applied under that same lower interpreter, so a tape over a trace yields gradient nodes in the
+same graph, a tape over the
+eager engine computes at once, and a tape over a tape gives higher orders. A tensor's value is known by its
+token; a write
 gives the tensor a new token (see Griewank and Walther, Evaluating Derivatives, chapter 3, for the method).
 """
 
@@ -20,7 +24,6 @@ from mycelia.ops.inplace import VIEW_OPERATORS, apply_chain, scatter_chain
 from mycelia.tensor.tensor import Tensor, View, new_token
 from mycelia.trace.location import user_frame
 
-
 # A tag of operators whose rule takes None for the cotangent of any output but the first.
 OPTIONAL_COTANGENTS = "optional_cotangents"
 
@@ -33,7 +36,8 @@ def token_of(tensor: Tensor) -> int:
 
 
 class Record:
-    """One application: the operator, what went in and came out, and the storage versions that the rule relies on."""
+    """One application: the operator, what went in and came out, and the storage versions that the rule
+    relies on."""
 
     __slots__ = ("op", "attrs", "inputs", "outputs", "in_tokens", "out_tokens", "versions", "line")
 
@@ -65,8 +69,10 @@ class Record:
         for i, (tensor, version) in enumerate(zip((*self.inputs, *self.outputs), self.versions)):
             if tensor._storage is not None and tensor._storage.version != version and i in needed:
                 raise RuntimeError(
-                    f"the gradient of {self.op.name}{_at(self.line)} needs a tensor of shape {tensor.shape} that was "
-                    f"overwritten in place afterwards{_at(tape.last_write.get(id(tensor._storage)))}; write to a copy "
+                    f"the gradient of {self.op.name}{_at(self.line)} needs a tensor of shape {tensor.shape} "
+                    f"that was "
+                    f"overwritten in place afterwards{_at(tape.last_write.get(id(tensor._storage)))}; write "
+                    f"to a copy "
                     f"(x.copy()), or use the form that returns a new tensor"
                 )
 
@@ -75,7 +81,8 @@ _read_positions: dict[tuple[str, int, int], frozenset[int]] = {}
 
 
 def _reads(op: Operator, inputs: int, outputs: int) -> frozenset[int]:
-    """Which of the inputs and outputs a gradient rule looks at, from its code: the others may be overwritten."""
+    """Which of the inputs and outputs a gradient rule looks at, from its code: the others may be
+    overwritten."""
     key = (op.name, inputs, outputs)
     known = _read_positions.get(key)
     if known is None:
@@ -112,7 +119,8 @@ _VERSION_FREE = VIEW_OPERATORS | {
 
 
 class WriteRecord:
-    """A write through a chain of views: the root's new value is a function of its old one and of the value written."""
+    """A write through a chain of views: the root's new value is a function of its old one and of the value
+    written."""
 
     __slots__ = ("chain", "shape", "root", "in_tokens", "out_tokens")
 
@@ -268,7 +276,8 @@ class Tape:
 
 
 def _native_step(record: tuple, grads: dict[int, Tensor], reach: set[int], keep: set[int]) -> None:
-    """One step back over ``(operator, x, y, result, their tokens, versions of x and y)``; all have one shape."""
+    """One step back over ``(operator, x, y, result, their tokens, versions of x and y)``; all have one
+    shape."""
     op, x, y, out, x_token, y_token, out_token, x_version, y_version = record
     g = grads.get(out_token)
     if g is None:

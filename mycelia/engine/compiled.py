@@ -82,7 +82,8 @@ KERNEL_ERRORS = {
 class CompiledGraph:
     """What runs when a function that was traced is called.
 
-    What depends only on ``stable`` inputs (packed weights, folded batch norms) is computed by a plan of its own, which
+    What depends only on ``stable`` inputs (packed weights, folded batch norms) is computed by a plan of its
+    own, which
     runs again only when one of those inputs was written.
 
     Args:

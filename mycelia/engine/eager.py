@@ -1,6 +1,7 @@
 """PyNative mode: each application of an operator is carried out at once.
 
-An operator with its attributes and operand types is a graph of one node, compiled once and kept; the next application is one
+An operator with its attributes and operand types is a graph of one node, compiled once and kept; the next
+application is one
 dictionary look-up and one launch. View operators only make another tensor over the same storage.
 """
 
@@ -85,7 +86,8 @@ class EagerEngine:
 
     # -- memory --------------------------------------------------------------------------------------------
     def contiguous(self, x: Tensor) -> Tensor:
-        """The tensor itself where it is dense, else a dense copy, made by replaying its views on their root."""
+        """The tensor itself where it is dense, else a dense copy, made by replaying its views on their
+        root."""
         if x.is_contiguous():
             return x
         root, chain = x._view.root, x._view.chain
@@ -155,7 +157,8 @@ def _refuse(op: Operator, x: Any) -> None:
     raise TypeError(f"{op.name}: operands must be tensors. Received: {x!r} (of type {type(x).__name__})")
 
 
-# -- operators that only make another view ---------------------------------------------------------------------
+# -- operators that only make another view
+# ---------------------------------------------------------------------
 def _view_of(
     x: Tensor, op_name: str, attrs: dict[str, Any], offset: int, strides: tuple, shape: tuple
 ) -> Tensor:
@@ -237,7 +240,8 @@ def _broadcast_to(engine: EagerEngine, inputs: Sequence[Tensor], attrs: dict[str
     return _view_of(x, "BroadcastTo", attrs, x._offset, strides, shape)
 
 
-# -- operators whose effect is on the host or on a storage -----------------------------------------------------
+# -- operators whose effect is on the host or on a storage
+# -----------------------------------------------------
 def _assign(engine: EagerEngine, inputs: Sequence[Tensor], attrs: dict[str, Any]) -> Tensor:
     engine.write(inputs[0], inputs[1])
     return inputs[0]
@@ -261,7 +265,8 @@ ENGINE = EagerEngine()
 
 
 def install() -> None:
-    """Makes the eager engine the base of every thread's stack of interpreters, and the runner of composites."""
+    """Makes the eager engine the base of every thread's stack of interpreters, and the runner of
+    composites."""
     dispatch.set_base(ENGINE)
     composite.set_composite_runner(ENGINE.run_composite)
 

@@ -1,11 +1,16 @@
 """The shortest way through eager mode: ``a + b`` on small dense float32 tensors without a line of Python.
 
-`Tensor` is an ordinary class with ``__slots__``; CPython allocates it, tracks it and frees it. What is native is one
-builtin function for each operator, written as LLVM IR over the stable C API, which takes over ``Tensor.__add__`` and its
-like. It handles the common case whole (same type, float32, dense, equal shapes, nothing traced) and hands anything else to
-the Python method that it replaced. So no deallocator and no type slot is ours, and the worst that a missing fast path costs is time.
+`Tensor` is an ordinary class with ``__slots__``; CPython allocates it, tracks it and frees it. What is
+native is one
+builtin function for each operator, written as LLVM IR over the stable C API, which takes over
+``Tensor.__add__`` and its
+like. It handles the common case whole (same type, float32, dense, equal shapes, nothing traced) and hands
+anything else to
+the Python method that it replaced. So no deallocator and no type slot is ours, and the worst that a missing
+fast path costs is time.
 
-On a thread whose only interpreter is a gradient tape over the eager engine, an application is also recorded on the tape, as a tuple
+On a thread whose only interpreter is a gradient tape over the eager engine, an application is also recorded
+on the tape, as a tuple
 ``(operator, x, y, result, tokens of the three, storage versions of x and y)``.
 """
 
@@ -32,7 +37,8 @@ MAX_ELEMENTS = 1024  # beyond this a plan with its chunks is as fast
 
 OPERATORS = {"Add": ("__add__", "fadd"), "Sub": ("__sub__", "fsub"), "Mul": ("__mul__", "fmul")}
 
-# Words of the state block that the native functions read. Offsets are those of CPython's slots in the objects.
+# Words of the state block that the native functions read. Offsets are those of CPython's slots in the
+# objects.
 STATE = (
     "tensor_type",
     "float32",
@@ -500,7 +506,8 @@ class FastPath:
         return bind(function)
 
     def _depth_changed(self, depth: int, tape: Any) -> None:
-        """Keeps the count of interpreters on all threads' stacks, and the tape that native code may write to."""
+        """Keeps the count of interpreters on all threads' stacks, and the tape that native code may write
+        to."""
         state = self.state
         state[_DEPTH] = depth
         if tape is not None:
@@ -520,7 +527,8 @@ def _thread_state() -> int:
 
 
 def _slot_offsets(cls: type) -> dict[str, int]:
-    """Where CPython keeps the slots of a class's objects, found by looking for marks in an object's memory."""
+    """Where CPython keeps the slots of a class's objects, found by looking for marks in an object's
+    memory."""
     names = [name for name in cls.__slots__ if not name.startswith("__")]
     marked = object.__new__(cls)
     marks = {name: [name] for name in names}

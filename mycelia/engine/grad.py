@@ -9,17 +9,17 @@ from typing import Any
 from mycelia.autodiff import control_flow  # noqa: F401  (registers the gradients of Cond and While)
 from mycelia.autodiff.batching import Batch, BatchedTensor, move_axis
 from mycelia.autodiff.tape import Tape, ones_like, token_of, zeros_like
-from mycelia.trace.nesting import flatten, map_leaves, unflatten
 from mycelia.ops import dispatch
-
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor, View
 from mycelia.trace.control_flow import stage
+from mycelia.trace.nesting import flatten, map_leaves, unflatten
 from mycelia.trace.tracer import TracedTensor, current_trace
 
 
 def alias(x: Tensor) -> Tensor:
-    """A tensor of its own identity that shows the same elements, so that its gradient is told from the original's."""
+    """A tensor of its own identity that shows the same elements, so that its gradient is told from the
+    original's."""
     if type(x) is TracedTensor:
         twin: Tensor = TracedTensor(x.trace, x.trace.value_of(x))
     elif type(x) is BatchedTensor:
@@ -75,14 +75,16 @@ def value_and_grad(
     """A function that returns ``fn``'s value together with its gradients.
 
     Args:
-        fn: a function or Cell; its first result is differentiated (summed over its elements when not a scalar).
+        fn: a function or Cell; its first result is differentiated (summed over its elements when not a
+            scalar).
         grad_position: index or indices of the arguments to differentiate by; None for none.
         weights: Parameter(s) to differentiate by as well.
         has_aux: ``fn`` returns the loss first and anything else after it, which gets no gradient.
         return_ids: gradients come as (position or parameter name, gradient).
 
     Returns:
-        A function giving ``(value, gradients)``: one gradient, or a tuple; with both ``grad_position`` and ``weights`` a pair.
+        A function giving ``(value, gradients)``: one gradient, or a tuple; with both ``grad_position`` and
+        ``weights`` a pair.
 
     Raises:
         TypeError: an argument or the result is not a floating tensor.
@@ -176,7 +178,8 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool
     """The value of ``fn(*inputs)`` and the function that pulls cotangents of its outputs back to its inputs.
 
     Returns:
-        ``(outputs, pull)``, or ``(outputs, pull, aux)`` with ``has_aux``. ``pull(*cotangents)`` returns one cotangent, or a tuple
+        ``(outputs, pull)``, or ``(outputs, pull, aux)`` with ``has_aux``. ``pull(*cotangents)`` returns one
+        cotangent, or a tuple
         for several inputs; with ``weights`` a pair of those and the weights'.
     """
     parameters = None if weights is None else _weights(weights)
@@ -220,7 +223,8 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callabl
 
     Args:
         fn: takes and returns tensors (nested as one likes).
-        in_axes: the mapped axis of each argument, None for arguments that are the same for all; an int for all arguments.
+        in_axes: the mapped axis of each argument, None for arguments that are the same for all; an int for
+            all arguments.
         out_axes: where the results carry the axis.
 
     Raises:

@@ -1,9 +1,13 @@
 """What a traced function read from outside, and whether it is still so.
 
-Before a function is traced, everything that it can reach is looked up: globals that its code names, closure cells, defaults, and what
-hangs on those: functions it calls, Cells and their attributes, lists and dicts. Values that are plain data are
-compared by value, anything else by identity. Cells are compared again only when some Cell's attribute was written since
-(`attribute_epoch`). Attributes that the function itself writes (``self.n += 1``) are outputs of the graph, applied after
+Before a function is traced, everything that it can reach is looked up: globals that its code names, closure
+cells, defaults, and what
+hangs on those: functions it calls, Cells and their attributes, lists and dicts. Values that are plain data
+are
+compared by value, anything else by identity. Cells are compared again only when some Cell's attribute was
+written since
+(`attribute_epoch`). Attributes that the function itself writes (``self.n += 1``) are outputs of the graph,
+applied after
 each run; from the second run on they are inputs as well, so that 1, 2, 3 come out and not 1, 1, 1.
 """
 
@@ -124,7 +128,7 @@ class Guards:
                 self._note(name, lambda name=name: space.get(name, MISSING), space[name], depth)
 
     def _note(self, path: str, get: Callable[[], Any], value: Any, depth: int) -> None:
-        if isinstance(value, types.ModuleType) or isinstance(value, type):
+        if isinstance(value, (types.ModuleType, type)):
             return
         if type(value) in (list, dict):
             kind = type(value)
@@ -190,7 +194,8 @@ class Guards:
             self._epoch = _epoch()
 
     def effects(self) -> list[Any]:
-        """What the function left in attributes; tensors among them become outputs of the graph. Ask before `recording` ends."""
+        """What the function left in attributes; tensors among them become outputs of the graph. Ask before
+        `recording` ends."""
         for cell, old in self._before:
             for name, value in vars(cell).items():
                 known = self._stand_ins.get((id(cell), name), old.get(name, MISSING))

@@ -1,7 +1,9 @@
 """Graph mode: a Python function becomes one graph, and the graph one native plan.
 
-A call is looked up by its signature (structure, element types and shapes of the tensors, Python values), then by guards on what
-the function read from outside. The second size that an axis shows turns it into a symbol: the graph is traced once more and from
+A call is looked up by its signature (structure, element types and shapes of the tensors, Python values),
+then by guards on what
+the function read from outside. The second size that an axis shows turns it into a symbol: the graph is
+traced once more and from
 then on serves every size.
 """
 
@@ -14,15 +16,14 @@ from typing import Any
 
 import numpy as np
 
-
 from mycelia.engine import mode
 from mycelia.engine.guards import Guards
 from mycelia.engine.report import report_recompilation
-from mycelia.trace.nesting import flatten, unflatten
 from mycelia.ir.types import NeedsConcrete, Sym, TensorType
 from mycelia.ops import dispatch
 from mycelia.tensor.tensor import Tensor
 from mycelia.trace.control_flow import stage
+from mycelia.trace.nesting import flatten, unflatten
 from mycelia.trace.tracer import Trace
 
 MAX_SPECIALISATIONS = 32
@@ -77,7 +78,8 @@ class Specialisation:
         self.compiled = CompiledGraph(graph, [i for i in stable if i not in trace.written], function.name)
 
     def matches(self, tensors: list[Tensor]) -> bool:
-        """Whether the shapes fit, equal symbols meeting equal sizes, and all that was read from outside is as it was."""
+        """Whether the shapes fit, equal symbols meeting equal sizes, and all that was read from outside is
+        as it was."""
         if self.symbolic:
             binding: dict[str, int] = {}
             for t, x in zip(self.types, tensors):
@@ -104,7 +106,8 @@ class Specialisation:
 
 
 class JitFunction:
-    """What `jit` returns: calls the function's compiled form, and the function itself inside another trace."""
+    """What `jit` returns: calls the function's compiled form, and the function itself inside another
+    trace."""
 
     def __init__(self, fn: Callable[..., Any], options: dict[str, Any] | None = None) -> None:
         functools.update_wrapper(self, fn, updated=())
@@ -200,7 +203,8 @@ class JitFunction:
             return made
 
     def _free_a_number(self, key: tuple, leaves: list[Any]) -> bool:
-        """Makes Python numbers inputs of the graph once a second value shows up where all else is as before."""
+        """Makes Python numbers inputs of the graph once a second value shows up where all else is as
+        before."""
         others = [k[2] for k in self.specialisations if k[0] == "family" and k[1] == key[0]]
         erased = [(k[0], len(k[1])) if isinstance(leaf, Tensor) else k for k, leaf in zip(key[1:], leaves)]
         for other in others:
@@ -249,7 +253,8 @@ def _as_input(number: Any) -> Tensor:
 
 
 def _static_key(leaf: Any) -> Any:
-    """What tells one Python argument from another: value and type of plain data, identity of anything else."""
+    """What tells one Python argument from another: value and type of plain data, identity of anything
+    else."""
     kind = type(leaf)
     if leaf is None or kind in (bool, int, float, str, bytes, complex, type):
         return (kind, leaf) if leaf == leaf else (kind, repr(leaf))
@@ -295,8 +300,10 @@ def jit(
     """Compiles a function, a method or a Cell's construct as one graph; use it as a decorator or call it.
 
     Args:
-        function: what to compile. Positional and keyword arguments may nest tensors in tuples, lists and dicts.
-        capture_mode, jit_level, dynamic, fullgraph, backend: accepted as MindSpore has them; one compiler serves all.
+        function: what to compile. Positional and keyword arguments may nest tensors in tuples, lists and
+            dicts.
+        capture_mode, jit_level, dynamic, fullgraph, backend: accepted as MindSpore has them; one compiler
+            serves all.
 
     Returns:
         A callable of the same signature.

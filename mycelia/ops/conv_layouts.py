@@ -1,7 +1,10 @@
-"""Convolution and pooling in channels-last layout with packed weights: what the layout pass makes of the NCHW operators.
+"""Convolution and pooling in channels-last layout with packed weights: what the layout pass makes of the
+NCHW operators.
 
-Images are ``[n, h, w, c]``; ``pads`` are (top, bottom, left, right). Packed weights are a flat buffer whose order is the device's own
-affair; only `PackConvWeights` writes it, and only convolutions with the same ``groups``, ``stride``, ``dilation`` read it. In the
+Images are ``[n, h, w, c]``; ``pads`` are (top, bottom, left, right). Packed weights are a flat buffer whose
+order is the device's own
+affair; only `PackConvWeights` writes it, and only convolutions with the same ``groups``, ``stride``,
+``dilation`` read it. In the
 references here it holds the weights in their own order.
 """
 from __future__ import annotations

@@ -18,7 +18,8 @@ def operator(
     subgraphs: tuple[str, ...] = (),
     tags: tuple[str, ...] = (),
 ) -> Callable[[type], Operator]:
-    """Registers an operator: its rules are the plain functions of the decorated class (see `Operator` for each).
+    """Registers an operator: its rules are the plain functions of the decorated class (see `Operator` for
+    each).
 
     The decorated name becomes the record itself, and calling it applies the operator to tensors.
 

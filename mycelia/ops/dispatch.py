@@ -15,7 +15,8 @@ from mycelia.ir.operator import Operator
 
 
 class Interpreter(Protocol):
-    """Carries out one application of an operator and returns a tensor, or a tuple when the operator has several."""
+    """Carries out one application of an operator and returns a tensor, or a tuple when the operator has
+    several."""
 
     def bind(self, op: Operator, inputs: Sequence[Any], attrs: dict[str, Any]) -> Any: ...
 
@@ -32,7 +33,8 @@ _listener: Callable[[int, Any], None] | None = None
 def set_depth_listener(listener: Callable[[int, Any], None] | None) -> None:
     """Registers ``listener(depth, tape)``, told at each change of the number of interpreters on all stacks.
 
-    ``tape`` is the interpreter of this thread if it is the only one of all and offers ``records`` to native code.
+    ``tape`` is the interpreter of this thread if it is the only one of all and offers ``records`` to native
+    code.
     """
     global _listener
     _listener = listener

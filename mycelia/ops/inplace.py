@@ -45,10 +45,12 @@ def apply_chain(root: Tensor, chain: Chain) -> Any:
 
 
 def scatter_chain(root: Tensor, chain: Chain, value: Tensor) -> Any:
-    """The root's elements with those that the view shows replaced: the functional form of a write through a view.
+    """The root's elements with those that the view shows replaced: the functional form of a write through a
+    view.
 
     Raises:
-        ValueError: the view shows one element several times (a broadcast), so that a write has no single meaning.
+        ValueError: the view shows one element several times (a broadcast), so that a write has no single
+            meaning.
     """
     if not chain:
         return value

@@ -1,4 +1,5 @@
-"""Operators that passes make and users never write: fused clusters, copies of views, norms over the last axis."""
+"""Operators that passes make and users never write: fused clusters, copies of views, norms over the last
+axis."""
 from __future__ import annotations
 
 from typing import Any
@@ -78,5 +79,6 @@ def _strided_copy_reference(x: np.ndarray, *, shape: tuple[int, ...], strides: t
     return np.ascontiguousarray(x).reshape(-1)[index]
 
 
-# A view made dense: element ``offset + sum(index * strides)`` (in elements) of a dense buffer; strides may be 0 or negative.
+# A view made dense: element ``offset + sum(index * strides)`` (in elements) of a dense buffer; strides may
+# be 0 or negative.
 register(Operator("StridedCopy", infer=_strided_copy_infer, reference=_strided_copy_reference))

@@ -1,9 +1,13 @@
-"""Philox-4x32-10 random numbers in NumPy: the definition that the native kernels follow (Salmon et al. 2011, "Parallel random
+"""Philox-4x32-10 random numbers in NumPy: the definition that the native kernels follow (Salmon et al.
+2011, "Parallel random
 numbers: as easy as 1, 2, 3").
 
-A generator's state is ``int64[2]``: seed and offset. Block ``j`` of a draw encrypts the counter ``offset + j`` under the seed and
-gives four 32-bit words; element ``i`` of the draw uses word ``i % 4`` of block ``i // 4`` (types of 64 bits: words ``2 (i % 2)`` and the
-next of block ``i // 2``, low word first). So a value depends on (seed, offset, i) only, and the offset grows by the number of blocks.
+A generator's state is ``int64[2]``: seed and offset. Block ``j`` of a draw encrypts the counter ``offset +
+j`` under the seed and
+gives four 32-bit words; element ``i`` of the draw uses word ``i % 4`` of block ``i // 4`` (types of 64
+bits: words ``2 (i % 2)`` and the
+next of block ``i // 2``, low word first). So a value depends on (seed, offset, i) only, and the offset
+grows by the number of blocks.
 """
 from __future__ import annotations
 
@@ -25,7 +29,8 @@ def words_per_element(dtype: DType) -> int:
 
 
 def blocks(size: int, dtype: DType) -> int:
-    """Blocks that a draw of ``size`` elements uses; normal numbers are drawn in pairs, which a block never splits."""
+    """Blocks that a draw of ``size`` elements uses; normal numbers are drawn in pairs, which a block never
+    splits."""
     return -(-size * words_per_element(dtype) // 4)
 
 
@@ -76,7 +81,8 @@ def uniform(state: np.ndarray, *, shape: Sequence[int], dtype: DType) -> tuple[n
 
 
 def normal(state: np.ndarray, *, shape: Sequence[int], dtype: DType) -> tuple[np.ndarray, np.ndarray]:
-    """Standard normal numbers in pairs (Box and Muller): elements 2k and 2k + 1 are ``r cos t`` and ``r sin t`` with
+    """Standard normal numbers in pairs (Box and Muller): elements 2k and 2k + 1 are ``r cos t`` and ``r sin
+    t`` with
     ``r = sqrt(-2 ln u)``, ``t = 2 pi v`` from words (draws of 64 bits) 2k and 2k + 1."""
     wide = dtype is dtypes.float64
     size = math.prod(shape)

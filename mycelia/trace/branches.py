@@ -1,7 +1,9 @@
 """Staged control flow: ``if`` and ``while`` whose test is a traced tensor become `Cond` and `While` nodes.
 
-`mycelia.trace.control_flow` rewrites the user's functions so that their tests come here. A test that is an ordinary value takes the ordinary
-way. Branches and bodies are traced as graphs of their own; what they read from outside are operands, what they write to
+`mycelia.trace.control_flow` rewrites the user's functions so that their tests come here. A test that is an
+ordinary value takes the ordinary
+way. Branches and bodies are traced as graphs of their own; what they read from outside are operands, what
+they write to
 tensors from outside comes back as results and is written after the node.
 """
 
@@ -56,7 +58,8 @@ def is_staged(test: Any) -> bool:
 def _predicate(test: Tensor, what: str) -> Tensor:
     if test.size != 1:
         raise ValueError(
-            f"{what}: the test must be one value. Received: a tensor {test.type}; reduce it with .any() or .all()"
+            f"{what}: the test must be one value. Received: a tensor {test.type}; reduce it with .any() or "
+            f".all()"
             f"{_here()}"
         )
     if test.dtype is not bool_:
@@ -69,9 +72,11 @@ def _here() -> str:
     return f"\n  at {where}" if where else ""
 
 
-# -- if --------------------------------------------------------------------------------------------------------
+# -- if
+# --------------------------------------------------------------------------------------------------------
 def if_(test: Any, then: Function, orelse: Function, names: Sequence[str], values: Sequence[Any]) -> tuple:
-    """``if test: ... else: ...``; the functions take the values of the names that the branches assign and return them."""
+    """``if test: ... else: ...``; the functions take the values of the names that the branches assign and
+    return them."""
     if not is_staged(test):
         return then(*values) if test else orelse(*values)
     return _cond(test, lambda: then(*values), lambda: orelse(*values), names)
@@ -103,7 +108,8 @@ def _cond(test: Tensor, then: Function, orelse: Function, names: Sequence[str]) 
     for name, a, b in zip(names, first.structures, second.structures):
         if a != b:
             raise TypeError(
-                f"if: the branches must give {name} the same structure. Received: {a} in the first and {b} in the "
+                f"if: the branches must give {name} the same structure. Received: {a} in the first and {b} "
+                f"in the "
                 f"second{_here()}"
             )
     kinds = [_merge_kind(a, b) for a, b in zip(first.leaves, second.leaves)]
@@ -146,7 +152,8 @@ def _merge_kind(a: Any, b: Any) -> Any:
     if isinstance(a, (bool, int, float)) and isinstance(b, (bool, int, float)):
         return "tensor"
     raise TypeError(
-        f"if: the branches give different Python values, {a!r} and {b!r}, but the test is known only when the graph "
+        f"if: the branches give different Python values, {a!r} and {b!r}, but the test is known only when "
+        f"the graph "
         f"runs. Use tensors or numbers, or test a Python value{_here()}"
     )
 
@@ -179,10 +186,12 @@ def _require_agreement(
     error = TypeError if different[0].dtype is not different[1].dtype else ValueError
     lines = [str(v.node.loc) if v.node is not None and v.node.loc else "?" for v in different]
     raise error(
-        "if: both branches must give equal shapes and dtypes, because the test is known only when the graph runs.\n"
+        "if: both branches must give equal shapes and dtypes, because the test is known only when the graph "
+        "runs.\n"
         f"  {'':<16} {'first branch':<28} second branch\n"
         + "\n".join(rows)
-        + f"\n  made at          {lines[0]:<28} {lines[1]}\nConvert with astype, or reshape, in one of the branches"
+        + f"\n  made at          {lines[0]:<28} {lines[1]}\nConvert with astype, or reshape, in one of the "
+          f"branches"
     )
 
 
@@ -217,7 +226,8 @@ def align(trace: Trace, operands: Sequence[Tensor]) -> None:
         value.index, value.name = i, f"x{i}"
 
 
-# -- while -----------------------------------------------------------------------------------------------------
+# -- while
+# -----------------------------------------------------------------------------------------------------
 def while_(cond: Function, body: Function, names: Sequence[str], values: Sequence[Any]) -> tuple:
     """``while cond: body``; the functions take the values of the names that the body assigns."""
     state = tuple(values)
@@ -305,7 +315,8 @@ def _loop(cond: Function, body: Function, names: Sequence[str], state: tuple) ->
 
 
 def _own(tensor: Tensor) -> Tensor:
-    """A tensor object that nothing else refers to, so that the loop's state is told from what the body captures. To a tape
+    """A tensor object that nothing else refers to, so that the loop's state is told from what the body
+    captures. To a tape
     it is the same value."""
     trace = current_trace()
     assert trace is not None
@@ -338,7 +349,8 @@ def _loop_results(
         if not moves:
             if new is not old and not isinstance(old, Undefined):
                 raise TypeError(
-                    f"while: {old!r} became {new!r}; the state of a loop whose test is a tensor must be tensors or "
+                    f"while: {old!r} became {new!r}; the state of a loop whose test is a tensor must be "
+                    f"tensors or "
                     f"numbers{_here()}"
                 )
             continue
@@ -347,14 +359,16 @@ def _loop_results(
         if value.type != kind:
             error = TypeError if value.dtype is not kind.dtype else ValueError
             raise error(
-                f"while: the state must keep its type from one iteration to the next. Received: {kind} before and "
+                f"while: the state must keep its type from one iteration to the next. Received: {kind} "
+                f"before and "
                 f"{value.type} after the body; convert before the loop or in it{_here()}"
             )
         outputs.append(value)
     return outputs
 
 
-# -- and, or, not ----------------------------------------------------------------------------------------------
+# -- and, or, not
+# ----------------------------------------------------------------------------------------------
 def and_(*parts: Callable[[], Any]) -> Any:
     """``a and b``: of traced tensors their logical and, else as in Python."""
     value = parts[0]()

@@ -1,10 +1,14 @@
 """Rewrites the user's functions so that control flow on traced tensors can be staged.
 
-``if``, ``while``, ``for i in range(...)``, ``and``, ``or``, ``not`` and conditional expressions hand their tests to
-`mycelia.trace.branches`, which stages those that are traced tensors and runs the others as Python would. Only the user's own functions are
-rewritten, never a library's; a function whose source is not to be had runs as it is. Lines stay those of the user's file.
+``if``, ``while``, ``for i in range(...)``, ``and``, ``or``, ``not`` and conditional expressions hand their
+tests to
+`mycelia.trace.branches`, which stages those that are traced tensors and runs the others as Python would.
+Only the user's own functions are
+rewritten, never a library's; a function whose source is not to be had runs as it is. Lines stay those of
+the user's file.
 
-Left as Python, so that a traced test in them is an error with a cure: loops with ``break``, ``continue`` or ``return``,
+Left as Python, so that a traced test in them is an error with a cure: loops with ``break``, ``continue`` or
+``return``,
 branches with ``yield``, ``del``, ``global`` or ``nonlocal``, and comprehensions' conditions.
 """
 
@@ -28,7 +32,8 @@ _rewritten: dict[types.CodeType, types.CodeType | None] = {}
 
 
 def stage(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with its control flow rewritten; the function itself where there is nothing to do or no source."""
+    """The function with its control flow rewritten; the function itself where there is nothing to do or no
+    source."""
     if isinstance(fn, types.MethodType):
         function = stage(fn.__func__)
         return fn if function is fn.__func__ else types.MethodType(function, fn.__self__)
@@ -55,7 +60,8 @@ def stage(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def is_users(fn: types.FunctionType) -> bool:
-    """Whether a function is the user's own: no library's, not the package's, with a name and a source file."""
+    """Whether a function is the user's own: no library's, not the package's, with a name and a source
+    file."""
     code = fn.__code__
     return not (
         is_own_code(code)
@@ -129,7 +135,8 @@ def _rewrite(fn: types.FunctionType) -> types.CodeType | None:
     )
 
 
-# -- looking at statements -------------------------------------------------------------------------------------
+# -- looking at statements
+# -------------------------------------------------------------------------------------
 class _Finder(ast.NodeVisitor):
     """What statements assign and contain, not counting nested functions and classes."""
 
@@ -201,7 +208,8 @@ class _Rewriter(ast.NodeTransformer):
 
     # -- statements ----------------------------------------------------------------------------------------
     def function_body(self, statements: list[ast.stmt]) -> list[ast.stmt]:
-        """A function's or branch's statements; an ``if`` that returns takes what follows it into its branches."""
+        """A function's or branch's statements; an ``if`` that returns takes what follows it into its
+        branches."""
         result: list[ast.stmt] = []
         for index, statement in enumerate(statements):
             rest = statements[index + 1 :]

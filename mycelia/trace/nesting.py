@@ -17,7 +17,8 @@ LEAF = Leaf()
 
 
 def flatten(tree: Any, leaves: list[Any]) -> Any:
-    """Appends the leaves of nested tuples, lists and dicts and returns the hashable structure that is left."""
+    """Appends the leaves of nested tuples, lists and dicts and returns the hashable structure that is
+    left."""
     kind = type(tree)
     if kind is tuple or kind is list:
         return (kind, *[flatten(item, leaves) for item in tree])
@@ -54,6 +55,7 @@ def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
 def mutable(input_data: Any, dynamic_len: bool = False) -> Any:
     """Marks an argument whose elements may change from call to call.
 
-    Tensors inside tuples, lists and dicts are inputs of a compiled graph anyway, so the data comes back as it is.
+    Tensors inside tuples, lists and dicts are inputs of a compiled graph anyway, so the data comes back as
+    it is.
     """
     return input_data

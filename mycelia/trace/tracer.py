@@ -1,7 +1,9 @@
 """Abstract tracing: running Python over tensors that hold IR values builds a graph.
 
-A trace maps every tensor that it meets to a value. Tensors made inside it are `TracedTensor`; any other tensor is captured
-as an input of the graph. Writes follow the alias rules of `mycelia.ops.inplace`: a tensor's current value belongs to
+A trace maps every tensor that it meets to a value. Tensors made inside it are `TracedTensor`; any other
+tensor is captured
+as an input of the graph. Writes follow the alias rules of `mycelia.ops.inplace`: a tensor's current value
+belongs to
 its root, and a view whose root was written since is derived anew when it is read.
 """
 
@@ -43,8 +45,10 @@ class TracedTensor(Tensor):
     def asnumpy(self) -> np.ndarray:
         where = user_location()
         raise RuntimeError(
-            f"asnumpy() of a traced tensor {self.value.type}: inside a graph a tensor has no elements yet, they exist "
-            f"when the compiled graph runs{f' ({where})' if where else ''}. Return the tensor from the compiled "
+            f"asnumpy() of a traced tensor {self.value.type}: inside a graph a tensor has no elements yet, "
+            f"they exist "
+            f"when the compiled graph runs{f' ({where})' if where else ''}. Return the tensor from the "
+            f"compiled "
             f"function and read it outside, use ops instead of NumPy, or ops.print_ to look at it."
         )
 
@@ -77,7 +81,8 @@ class Trace:
         graph: what has been built so far.
         captures: arguments and tensors from outside, in the order of the graph's inputs.
         arguments: how many of them are arguments; those come first.
-        inner: a subgraph of control flow: writes to captured tensors are then values, which the caller hands out, and no
+        inner: a subgraph of control flow: writes to captured tensors are then values, which the caller
+            hands out, and no
             ``Assign`` nodes.
     """
 
@@ -94,7 +99,8 @@ class Trace:
 
     # -- inputs --------------------------------------------------------------------------------------------
     def argument(self, tensor: Tensor, type: TensorType | None = None, name: str = "") -> TracedTensor:
-        """Makes an argument an input, possibly with symbolic dimensions, and returns what the function is called with.
+        """Makes an argument an input, possibly with symbolic dimensions, and returns what the function is
+        called with.
 
         Arguments come before any capture; a tensor given twice is one input.
         """
@@ -148,7 +154,8 @@ class Trace:
         return TracedTensor(self, self.value_of(tensor))
 
     def snapshot(self, tensor: Tensor, token: int) -> TracedTensor:
-        """A tensor with another's present value and identity, which later writes to that one do not change."""
+        """A tensor with another's present value and identity, which later writes to that one do not
+        change."""
         twin = TracedTensor(self, self.value_of(tensor))
         twin._token = token
         return twin
@@ -195,13 +202,15 @@ class Trace:
         return TracedTensor(self, self.graph.constant(array, loc=user_location(2)))
 
     def forget_writes(self) -> None:
-        """Gives captured tensors their identity back: what a subgraph writes happens outside only after its node."""
+        """Gives captured tensors their identity back: what a subgraph writes happens outside only after its
+        node."""
         for tensor, token in self._tokens:
             tensor._token = token
 
     # -- the end -------------------------------------------------------------------------------------------
     def finish(self, outputs: Sequence[Tensor]) -> Graph:
-        """Sets the graph's outputs. Writes to captured tensors are still ``Assign`` nodes: `passes.functionalise`."""
+        """Sets the graph's outputs. Writes to captured tensors are still ``Assign`` nodes:
+        `passes.functionalise`."""
         self.graph.outputs = [self.value_of(x) for x in outputs]
         return self.graph
 
@@ -212,7 +221,8 @@ def _input_name(tensor: Tensor, index: int) -> str:
 
 
 def current_trace() -> Trace | None:
-    """The trace that operators applied now end up in, below any tape; None when they are carried out at once."""
+    """The trace that operators applied now end up in, below any tape; None when they are carried out at
+    once."""
     interpreter: Any = dispatch.current() if dispatch.is_tracing() else None
     while interpreter is not None and not isinstance(interpreter, Trace):
         interpreter = getattr(interpreter, "below", None)

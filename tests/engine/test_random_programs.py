@@ -1,6 +1,7 @@
 """Random small programs give the same in the interpreter, PyNative and Graph mode, with their gradients.
 
-A program is Python text: chains with broadcasting, views, in-place writes, reductions, branches and loops. Values stay of order one, and tests
+A program is Python text: chains with broadcasting, views, in-place writes, reductions, branches and loops.
+Values stay of order one, and tests
 and maxima keep away from ties and kinks, so that a difference is a fault and not a matter of rounding.
 """
 
@@ -24,7 +25,8 @@ TOLERANCE = {"float64": 1e-9, "float32": 1e-4}
 
 
 class Writer:
-    """Writes one program. Names ``a, b, ...`` are (3, 4) tensors; row, column and scalar operands broadcast against them."""
+    """Writes one program. Names ``a, b, ...`` are (3, 4) tensors; row, column and scalar operands broadcast
+    against them."""
 
     def __init__(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
