@@ -35,7 +35,9 @@ class Sample:
         shapes = ",".join("x".join(map(str, a.shape)) or "0d" for a in self.inputs)
         kinds = "/".join(dict.fromkeys(str(a.dtype) for a in self.inputs))
         contiguous = "" if all(a.flags.c_contiguous for a in self.inputs) else "-strided"
-        attrs = ",".join(f"{k}={v}".replace(" ", "") for k, v in self.attrs.items() if not callable(v))
+        attrs = ",".join(
+            f"{k}={getattr(v, 'name', v)}".replace(" ", "") for k, v in self.attrs.items() if not callable(v)
+        )
         return f"{kinds}-{shapes}{contiguous}" + (f"-{attrs}" if attrs else "")
 
 

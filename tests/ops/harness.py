@@ -24,24 +24,41 @@ def operators() -> list[Operator]:
     return sorted((op for op in REGISTRY.values() if op.samples is not None), key=lambda op: op.name)
 
 
-def cases(select: Callable[[Operator, Sample], bool] = lambda op, sample: True,
-          most: int | None = None) -> list[Any]:
-    """pytest parameters (operator, sample), at most ``most`` for each operator."""
+def cases(
+    select: Callable[[Operator, Sample], bool] = lambda op, sample: True,
+    most: int | None = None,
+    one_of: Callable[[Sample], Any] | None = None,
+) -> list[Any]:
+    """pytest parameters (operator, sample): at most ``most`` for each operator, and the first of each kind
+    that ``one_of`` tells apart."""
     parameters = []
     for op in operators():
-        kept, names = 0, set()
+        kept, names, kinds = 0, set(), set()
         for sample in op.samples():
-            if not select(op, sample):
+            kind = sample.label if one_of is None else one_of(sample)
+            if not select(op, sample) or one_of is not None and kind in kinds:
                 continue
             if most is not None and kept >= most:
                 break
             kept += 1
+            kinds.add(kind)
             name = f"{op.name}-{sample.label}"
             while name in names:
                 name += "'"
             names.add(name)
             parameters.append(pytest.param(op, sample, id=name))
     return parameters
+
+
+def dtypes_and_layout(sample: Sample) -> tuple:
+    """Tells samples apart by what a mode may treat differently: dtypes, memory order, emptiness."""
+    return (
+        tuple(str(a.dtype) for a in sample.inputs),
+        str(sample.attrs.get("dtype")),
+        all(a.flags.c_contiguous for a in sample.inputs),
+        any(a.size == 0 for a in sample.inputs),
+        any(a.ndim == 0 for a in sample.inputs),
+    )
 
 
 class ReferenceEngine:
@@ -99,9 +116,6 @@ def in_a_graph(op: Operator, arrays: Sequence[np.ndarray], attrs: dict[str, Any]
     def function(*xs):
         return op(*xs, **attrs)
     return tuple(y.asnumpy() for y in as_tuple(function(*map(shown, arrays))))
-
-
-ENGINES = {"eager": eagerly, "graph": in_a_graph}
 
 
 def assert_close(found: np.ndarray, expected: np.ndarray, factor: float = 1.0, what: str = "") -> None:
