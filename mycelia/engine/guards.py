@@ -34,9 +34,9 @@ class Read:
 
     __slots__ = ("path", "get", "value", "plain")
 
-    def __init__(self, path: str, get: Callable[[], Any], value: Any) -> None:
+    def __init__(self, path: str, get: Callable[[], Any], value: Any, by_value: bool = False) -> None:
         self.path, self.get, self.value = path, get, value
-        self.plain = type(value) in _PLAIN or type(value) is tuple and all(type(v) in _PLAIN for v in value)
+        self.plain = by_value or type(value) in _PLAIN or type(value) is tuple and all(type(v) in _PLAIN for v in value)
 
     def holds(self) -> bool:
         now = self.get()
@@ -133,7 +133,8 @@ class Guards:
         if type(value) in (list, dict):
             kind = type(value)
             shape = _contents(value)
-            self.reads.append(Read(path, lambda: _contents(get()) if type(get()) is kind else MISSING, shape))
+            self.reads.append(Read(path, lambda: _contents(get()) if type(get()) is kind else MISSING, shape,
+                                   by_value=True))
         else:
             self.reads.append(Read(path, get, value))
         self._reach(path, value, depth + 1)
@@ -254,10 +255,14 @@ def _kind(value: Any) -> Any:
 def _contents(value: Any) -> Any:
     """Plain items by value, others by identity."""
     if type(value) is dict:
-        return tuple((k, v if type(v) in _PLAIN else id(v)) for k, v in value.items())
+        return tuple((k, *_item(v)) for k, v in value.items())
     if type(value) is list:
-        return tuple(v if type(v) in _PLAIN else id(v) for v in value)
+        return tuple(map(_item, value))
     return MISSING
+
+
+def _item(value: Any) -> tuple:
+    return (type(value), value) if type(value) in _PLAIN else (None, id(value))
 
 
 def _names(code: types.CodeType) -> Iterator[str]:
