@@ -1,4 +1,5 @@
 """The background thread: order, errors, abandoned iterators, forks."""
+
 from __future__ import annotations
 
 import gc
@@ -60,8 +61,9 @@ def test_functions_of_the_user_run_in_the_users_thread():
 def test_an_error_comes_where_its_batch_would_and_ends_the_thread():
     iterator = numbers().map(Failing()).batch(2).create_tuple_iterator(output_numpy=True)
     assert [next(iterator)[0].tolist() for _ in range(2)] == [[0, 1], [2, 3]]
-    with pytest.raises(RuntimeError,
-                       match=r"map: Failing failed on column 'x': int32\[\]: ArithmeticError: five"):
+    with pytest.raises(
+        RuntimeError, match=r"map: Failing failed on column 'x': int32\[\]: ArithmeticError: five"
+    ):
         next(iterator)
     assert none_left()
 

@@ -1,5 +1,6 @@
 """Shuffling and augmentation: the same after the same seed, new in each epoch, whatever thread they run
 in."""
+
 from __future__ import annotations
 
 import random
@@ -16,8 +17,11 @@ from mycelia.dataset.transforms import RandomApply, RandomChoice, RandomOrder
 def pipeline():
     images = np.arange(40 * 4 * 4, dtype=np.float32).reshape(40, 4, 4, 1)
     data = ds.NumpySlicesDataset((images, np.arange(40)), ["image", "label"]).shuffle(7)
-    operations = [vision.RandomCrop(3), vision.RandomHorizontalFlip(),
-                  RandomApply([vision.RandomVerticalFlip(1.0)])]
+    operations = [
+        vision.RandomCrop(3),
+        vision.RandomHorizontalFlip(),
+        RandomApply([vision.RandomVerticalFlip(1.0)]),
+    ]
     return data.map(operations, "image").repeat(2).batch(6)
 
 
@@ -50,8 +54,12 @@ def test_set_seed_makes_epochs_reproducible_and_different():
 
 def test_repetitions_within_an_epoch_differ():
     seed.set_seed(7)
-    labels = [int(x) for (x,) in ds.NumpySlicesDataset(np.arange(20), "x").repeat(2).create_tuple_iterator(
-        num_epochs=1, output_numpy=True)]
+    labels = [
+        int(x)
+        for (x,) in ds.NumpySlicesDataset(np.arange(20), "x")
+        .repeat(2)
+        .create_tuple_iterator(num_epochs=1, output_numpy=True)
+    ]
     assert sorted(labels[:20]) == sorted(labels[20:]) == list(range(20)) and labels[:20] != labels[20:]
 
 
@@ -92,8 +100,9 @@ def test_without_a_seed_runs_differ_but_shards_agree():
     randomness._seed = None
     assert epoch(pipeline()) != epoch(pipeline())
     shards = [ds.NumpySlicesDataset(np.arange(20), "x", num_shards=2, shard_id=i) for i in range(2)]
-    rows = [[int(x) for (x,) in shard.create_tuple_iterator(num_epochs=1, output_numpy=True)]
-            for shard in shards]
+    rows = [
+        [int(x) for (x,) in shard.create_tuple_iterator(num_epochs=1, output_numpy=True)] for shard in shards
+    ]
     assert sorted(rows[0] + rows[1]) == list(range(20)) and rows[0] != list(range(0, 20, 2))
 
 
@@ -113,6 +122,7 @@ def test_set_seed_seeds_numpy_python_and_eager_operations():
     def draw():
         image = np.arange(100).reshape(10, 10, 1)
         return random.random(), np.random.rand(), vision.RandomCrop(2)(image).tobytes()
+
     seed.set_seed(9)
     assert seed.get_seed() == 9 and ds.config.get_seed() == 9
     first = draw()
@@ -134,8 +144,9 @@ def test_hooks_hear_of_each_seed():
         seed._callbacks.remove(heard.append)
 
 
-@pytest.mark.parametrize("value, error",
-                         [(1.0, TypeError), (True, TypeError), (-1, ValueError), (2**32, ValueError)])
+@pytest.mark.parametrize(
+    "value, error", [(1.0, TypeError), (True, TypeError), (-1, ValueError), (2**32, ValueError)]
+)
 def test_what_is_no_seed(value, error):
     with pytest.raises(error, match="seed must be"):
         seed.set_seed(value)

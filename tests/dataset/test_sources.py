@@ -1,7 +1,9 @@
 """Sources: arrays, generators, samplers, and the files of image collections, whole and damaged."""
+
 from __future__ import annotations
 
 import gzip
+import re
 import struct
 
 import numpy as np
@@ -17,26 +19,38 @@ def rows(data, column=0):
     return [row[column].tolist() for row in data.create_tuple_iterator(num_epochs=1, output_numpy=True)]
 
 
+def stable_name(value):
+    """A test's name that is the same in every process."""
+    return re.sub(r"<function .*? at 0x\w+>|<.*? object at 0x\w+>", type(value).__name__, repr(value))
+
+
 # -- arrays ------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("data, names, types", [
-    ([1, 2], ["column_0"], [np.int64]),
-    ([[1, 2], [3, 4]], ["column_0"], [np.int64]),
-    (([1, 2], [1.5, 2.5]), ["column_0", "column_1"], [np.int64, np.float64]),
-    ({"a": np.zeros((2, 3), np.float32), "b": [True, False]}, ["a", "b"], [np.float32, np.bool_]),
-    (ms.Tensor(np.zeros((2, 3), np.float16)), ["column_0"], [np.float16]),
-], ids=["list", "nested", "tuple", "dict", "tensor"])
+@pytest.mark.parametrize(
+    "data, names, types",
+    [
+        ([1, 2], ["column_0"], [np.int64]),
+        ([[1, 2], [3, 4]], ["column_0"], [np.int64]),
+        (([1, 2], [1.5, 2.5]), ["column_0", "column_1"], [np.int64, np.float64]),
+        ({"a": np.zeros((2, 3), np.float32), "b": [True, False]}, ["a", "b"], [np.float32, np.bool_]),
+        (ms.Tensor(np.zeros((2, 3), np.float16)), ["column_0"], [np.float16]),
+    ],
+    ids=["list", "nested", "tuple", "dict", "tensor"],
+)
 def test_columns_of_arrays(data, names, types):
     source = ds.NumpySlicesDataset(data)
     assert (source.get_col_names(), source.output_types()) == (names, types)
     assert source.get_dataset_size() == 2
 
 
-@pytest.mark.parametrize("arguments, message", [
-    ((([1, 2], [3]),), "columns must have one length. Received: column_0: 2, column_1: 1"),
-    (([1, 2], ["a", "b"]), r"a name for each column. Received: 2 column_names \(a, b\) for 1 columns"),
-    (([],), "must not be empty"),
-    ((3,), "must not be empty"),
-])
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ((([1, 2], [3]),), "columns must have one length. Received: column_0: 2, column_1: 1"),
+        (([1, 2], ["a", "b"]), r"a name for each column. Received: 2 column_names \(a, b\) for 1 columns"),
+        (([],), "must not be empty"),
+        ((3,), "must not be empty"),
+    ],
+)
 def test_arrays_that_make_no_rows(arguments, message):
     with pytest.raises(ValueError, match=message):
         ds.NumpySlicesDataset(*arguments)
@@ -48,20 +62,24 @@ class Backwards(ds.Sampler):
         yield from range(self.dataset_size - 1, -1, -1)
 
 
-@pytest.mark.parametrize("settings, wanted", [
-    ({"shuffle": False, "num_samples": 3}, [0, 1, 2]),
-    ({"sampler": ds.SequentialSampler(3, 4)}, [3, 4, 5, 6]),
-    ({"sampler": ds.SequentialSampler(9)}, [9, 10]),
-    ({"sampler": ds.SubsetSampler([3, 1, 7], 2)}, [3, 1]),
-    ({"sampler": [4, 2]}, [4, 2]),
-    ({"sampler": [4, 2, 0], "num_samples": 2}, [4, 2]),
-    ({"sampler": Backwards(3)}, [10, 9, 8]),
-    ({"sampler": Backwards(), "num_samples": 2}, [10, 9]),
-    ({"shuffle": False, "num_shards": 3, "shard_id": 0}, [0, 3, 6, 9]),
-    ({"shuffle": False, "num_shards": 3, "shard_id": 2}, [2, 5, 8, 0]),
-    ({"shuffle": False, "num_shards": 3, "shard_id": 1, "num_samples": 2}, [1, 4]),
-    ({"sampler": ds.DistributedSampler(3, 1, shuffle=False, offset=2)}, [2, 5, 8]),
-], ids=str)
+@pytest.mark.parametrize(
+    "settings, wanted",
+    [
+        ({"shuffle": False, "num_samples": 3}, [0, 1, 2]),
+        ({"sampler": ds.SequentialSampler(3, 4)}, [3, 4, 5, 6]),
+        ({"sampler": ds.SequentialSampler(9)}, [9, 10]),
+        ({"sampler": ds.SubsetSampler([3, 1, 7], 2)}, [3, 1]),
+        ({"sampler": [4, 2]}, [4, 2]),
+        ({"sampler": [4, 2, 0], "num_samples": 2}, [4, 2]),
+        ({"sampler": Backwards(3)}, [10, 9, 8]),
+        ({"sampler": Backwards(), "num_samples": 2}, [10, 9]),
+        ({"shuffle": False, "num_shards": 3, "shard_id": 0}, [0, 3, 6, 9]),
+        ({"shuffle": False, "num_shards": 3, "shard_id": 2}, [2, 5, 8, 0]),
+        ({"shuffle": False, "num_shards": 3, "shard_id": 1, "num_samples": 2}, [1, 4]),
+        ({"sampler": ds.DistributedSampler(3, 1, shuffle=False, offset=2)}, [2, 5, 8]),
+    ],
+    ids=stable_name,
+)
 def test_samplers_choose_rows(settings, wanted):
     data = ds.NumpySlicesDataset(np.arange(11), "x", **settings)
     assert rows(data) == wanted and len(data) == len(wanted)
@@ -70,6 +88,7 @@ def test_samplers_choose_rows(settings, wanted):
 def test_random_samplers():
     def sampled(sampler, count=50):
         return rows(ds.NumpySlicesDataset(np.arange(count), "x", sampler=sampler))
+
     assert sorted(sampled(ds.RandomSampler())) == list(range(50)) != sampled(ds.RandomSampler())
     assert len(set(sampled(ds.RandomSampler(num_samples=20)))) == 20
     assert len(set(sampled(ds.RandomSampler(replacement=True)))) < 50
@@ -83,19 +102,32 @@ def test_random_samplers():
     assert sampled(outer) == [8, 6, 4]
 
 
-@pytest.mark.parametrize("settings, error, message", [
-    ({"sampler": ds.SequentialSampler(), "shuffle": True}, RuntimeError, "sampler and shuffle cannot be "
-                                                                         "specified at the same"),
-    ({"num_shards": 2}, RuntimeError, "num_shards is specified and currently requires shard_id as well"),
-    ({"shard_id": 0}, RuntimeError, "shard_id is specified and currently requires num_shards"),
-    ({"num_shards": 2, "shard_id": 2}, ValueError, "shard_id must be from 0 to num_shards - 1 = 1. Received: "
-                                                   "shard_id=2"),
-    ({"shuffle": 1}, TypeError, "shuffle must be a bool. Received: shuffle=1"),
-    ({"sampler": 3}, TypeError, "sampler must be a sampler or an iterable of indices. Received: sampler=3"),
-    ({"sampler": [0, 4]}, ValueError, "indices must be from 0 to 3, the rows of the source. Received: 4"),
-    ({"sampler": ds.SequentialSampler(4)}, ValueError, "start_index must be below the number of rows, 4"),
-    ({"num_samples": -1}, ValueError, "num_samples must not be negative"),
-])
+@pytest.mark.parametrize(
+    "settings, error, message",
+    [
+        (
+            {"sampler": ds.SequentialSampler(), "shuffle": True},
+            RuntimeError,
+            "sampler and shuffle cannot be specified at the same",
+        ),
+        ({"num_shards": 2}, RuntimeError, "num_shards is specified and currently requires shard_id as well"),
+        ({"shard_id": 0}, RuntimeError, "shard_id is specified and currently requires num_shards"),
+        (
+            {"num_shards": 2, "shard_id": 2},
+            ValueError,
+            "shard_id must be from 0 to num_shards - 1 = 1. Received: shard_id=2",
+        ),
+        ({"shuffle": 1}, TypeError, "shuffle must be a bool. Received: shuffle=1"),
+        (
+            {"sampler": 3},
+            TypeError,
+            "sampler must be a sampler or an iterable of indices. Received: sampler=3",
+        ),
+        ({"sampler": [0, 4]}, ValueError, "indices must be from 0 to 3, the rows of the source. Received: 4"),
+        ({"sampler": ds.SequentialSampler(4)}, ValueError, "start_index must be below the number of rows, 4"),
+        ({"num_samples": -1}, ValueError, "num_samples must not be negative"),
+    ],
+)
 def test_samplers_that_cannot_be(settings, error, message):
     with pytest.raises(error, match=message):
         len(ds.NumpySlicesDataset(np.arange(4), "x", **settings))
@@ -114,6 +146,7 @@ def test_generators():
     def generate():
         for i in range(5):
             yield i, float(i), np.ones(i + 1, np.int32)
+
     data = ds.GeneratorDataset(generate, ["i", "f", "v"])
     assert data.output_types() == [np.int64, np.float64, np.int32] and len(data) == 5
     assert rows(data) == rows(data) == [0, 1, 2, 3, 4]
@@ -127,8 +160,9 @@ def test_generators():
     assert rows(shard) == [1, 3, 0]
     batched = ds.GeneratorDataset(Squares(), ["i", "s"], batch_sampler=[[0, 1], [4, 2, 3]])
     assert rows(batched, 1) == [[0, 1], [16, 4, 9]] and len(batched) == 2
-    collated = ds.GeneratorDataset(Squares(), ["n"], batch_sampler=[[0, 1], [4]],
-                                   collate_fn=lambda items: (len(items),))
+    collated = ds.GeneratorDataset(
+        Squares(), ["n"], batch_sampler=[[0, 1], [4]], collate_fn=lambda items: (len(items),)
+    )
     assert rows(collated) == [2, 1]
 
 
@@ -139,6 +173,7 @@ def test_an_unbatched_generator_is_not_read_ahead():
         for i in range(10):
             made.append(i)
             yield (i,)
+
     iterator = ds.GeneratorDataset(generate, "x").map(lambda x: x).create_tuple_iterator(output_numpy=True)
     next(iterator), next(iterator)
     assert made == [0, 1]
@@ -149,21 +184,40 @@ def explode():
     raise KeyError("inside")
 
 
-@pytest.mark.parametrize("arguments, error, message", [
-    ((lambda: iter([(1, 2)]), ["a"]), RuntimeError,
-     r"as many arrays as there are column_names, 1 \(a\). Received: 2"),
-    ((lambda: iter([(1,)]), ["a", "b"]), RuntimeError, r"as there are column_names, 2 \(a, b\). Received: 1"),
-    ((lambda: iter([(object(),)]), ["a"]), TypeError, "column 'a': object is not an array of numbers or "
-                                                      "text"),
-    ((lambda: iter([([[1], [1, 2]],)]), ["a"]), TypeError, "column 'a': list is not an array of numbers or "
-                                                           "text"),
-    ((lambda: iter([(1,)]), ["a"], [ms.float32]), RuntimeError, "column 'a' must be of type "
-                                                                "float32.*Received: int64"),
-    ((lambda: 3, ["a"]), TypeError, "source function must return an iterator. Received: 3"),
-    ((3, ["a"]), TypeError, "source must be a function that returns an iterator"),
-    ((explode, ["a"]), KeyError, "inside"),
-    ((lambda: iter([]), None), ValueError, "column_names must be given"),
-])
+@pytest.mark.parametrize(
+    "arguments, error, message",
+    [
+        (
+            (lambda: iter([(1, 2)]), ["a"]),
+            RuntimeError,
+            r"as many arrays as there are column_names, 1 \(a\). Received: 2",
+        ),
+        (
+            (lambda: iter([(1,)]), ["a", "b"]),
+            RuntimeError,
+            r"as there are column_names, 2 \(a, b\). Received: 1",
+        ),
+        (
+            (lambda: iter([(object(),)]), ["a"]),
+            TypeError,
+            "column 'a': object is not an array of numbers or text",
+        ),
+        (
+            (lambda: iter([([[1], [1, 2]],)]), ["a"]),
+            TypeError,
+            "column 'a': list is not an array of numbers or text",
+        ),
+        (
+            (lambda: iter([(1,)]), ["a"], [ms.float32]),
+            RuntimeError,
+            "column 'a' must be of type float32.*Received: int64",
+        ),
+        ((lambda: 3, ["a"]), TypeError, "source function must return an iterator. Received: 3"),
+        ((3, ["a"]), TypeError, "source must be a function that returns an iterator"),
+        ((explode, ["a"]), KeyError, "inside"),
+        ((lambda: iter([]), None), ValueError, "column_names must be given"),
+    ],
+)
 def test_generators_that_fail(arguments, error, message):
     with pytest.raises(error, match=message):
         rows(ds.GeneratorDataset(*arguments))
@@ -217,8 +271,9 @@ def test_damaged_idx_files(tmp_path):
     assert np.array_equal(read_idx(str(tmp_path / "a"), 3), array)
     for size in (0, 3, 4, 10, 16, 17, 215):
         (tmp_path / "cut").write_bytes(whole[:size])
-        with pytest.raises(ValueError, match=f"cut is (truncated|not an IDX file).*Received: .*({size} "
-                                             f"bytes|{size}|00|$)"):
+        with pytest.raises(
+            ValueError, match=f"cut is (truncated|not an IDX file).*Received: .*({size} bytes|{size}|00|$)"
+        ):
             read_idx(str(tmp_path / "cut"), 3)
     (tmp_path / "cut").write_bytes(whole[:215])
     with pytest.raises(ValueError, match=r"cut is trunc.*\(50, 2, 2\), .* takes 216 bytes. Received: 215 b"):
@@ -226,8 +281,9 @@ def test_damaged_idx_files(tmp_path):
     (tmp_path / "long").write_bytes(whole + b"x")
     with pytest.raises(ValueError, match="long is damaged: .*216 bytes. Received: 217 bytes"):
         read_idx(str(tmp_path / "long"))
-    with pytest.raises(ValueError, match="a is not an IDX file of 1 axes: must begin with 00 00 08 01. "
-                                         "Received: 00 00 08 03"):
+    with pytest.raises(
+        ValueError, match="a is not an IDX file of 1 axes: must begin with 00 00 08 01. Received: 00 00 08 03"
+    ):
         read_idx(str(tmp_path / "a"), 1)
     packed = gzip.compress(whole)
     for bad in (packed[:-9], packed[:40], packed[:30] + b"\xff" + packed[31:], b"not packed"):
@@ -258,7 +314,7 @@ def test_cifar10_files(tmp_path):
     records = np.random.default_rng(0).integers(0, 256, (12, 3073), dtype=np.uint8)
     records[:, 0] = np.arange(12) % 10
     for number in (1, 2):
-        records[6 * (number - 1):6 * number].tofile(tmp_path / f"data_batch_{number}.bin")
+        records[6 * (number - 1) : 6 * number].tofile(tmp_path / f"data_batch_{number}.bin")
     records[:4].tofile(tmp_path / "test_batch.bin")
     train = ds.Cifar10Dataset(str(tmp_path), "train", shuffle=False)
     assert [len(ds.Cifar10Dataset(str(tmp_path), usage)) for usage in ("train", "test", "all")] == [12, 4, 16]
@@ -267,8 +323,9 @@ def test_cifar10_files(tmp_path):
     assert np.array_equal(images, records[:, 1:].reshape(12, 3, 32, 32).transpose(0, 2, 3, 1))
     assert rows(ds.Cifar10Dataset(str(tmp_path), "all", sampler=[11, 12, 5]), 1) == [1, 0, 5]
     (tmp_path / "test_batch.bin").write_bytes(records[:4].tobytes()[:-1])
-    with pytest.raises(ValueError, match="test_batch.bin is truncated .* multiple of 3073 bytes.*Received: "
-                                         "12291 bytes"):
+    with pytest.raises(
+        ValueError, match="test_batch.bin is truncated .* multiple of 3073 bytes.*Received: 12291 bytes"
+    ):
         len(ds.Cifar10Dataset(str(tmp_path), "test"))
     (tmp_path / "test_batch.bin").write_bytes(bytes([77]) * 3073)
     with pytest.raises(ValueError, match="labels must be from 0 to 9. Received: 77 in image 0"):
