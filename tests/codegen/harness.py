@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import struct
 from collections.abc import Sequence
 from typing import Any
 
@@ -110,3 +111,21 @@ def apply(op: str, inputs: Sequence[np.ndarray], **attrs: Any) -> Any:
     bound = bind(op, inputs, **attrs)
     bound.run()
     return bound.outputs[0] if len(bound.outputs) == 1 else bound.outputs
+
+
+def undefined_symbols(image: bytes) -> set[str]:
+    """Names that an ELF object expects from elsewhere."""
+    (sections,) = struct.unpack_from("<Q", image, 40)
+    size, count = struct.unpack_from("<HH", image, 58)
+    headers = [struct.unpack_from("<IIQQQQIIQQ", image, sections + i * size) for i in range(count)]
+    names: set[str] = set()
+    for header in headers:
+        if header[1] != 2:  # a symbol table
+            continue
+        strings = headers[header[6]][4]
+        for at in range(header[4], header[4] + header[5], 24):
+            name, _info, _other, section = struct.unpack_from("<IBBH", image, at)
+            if section == 0 and name:
+                end = image.index(b"\0", strings + name)
+                names.add(image[strings + name:end].decode())
+    return names
