@@ -79,7 +79,7 @@ TABLES = {
     "resnet_train": Table(
         "ResNet-50 training steps: 8 images at 224x224, 32 at 32x32",
         {"torch": "eager compile", "mindspore": _MODES, "jax": "jit", OWN: _MODES},
-        tolerance=2e-2,
+        tolerance=1e-3,  # of the first loss: later ones amplify rounding, whoever computes them
     ),
     "bert_infer": Table(
         "BERT-Base encoder, one sequence of 128 tokens",
@@ -96,7 +96,7 @@ TABLES = {
     "bert_train": Table(
         "BERT-Base training step, four sequences of 128 tokens",
         {"torch": "eager compile", "mindspore": _MODES, OWN: _MODES},
-        tolerance=2e-2,
+        tolerance=1e-3,
     ),
     "gpt2": Table(
         "GPT-2 small: a prompt of 32 tokens, then 64 tokens greedily",

@@ -23,6 +23,7 @@ MOVED = {
     "mindspore.ops.operations": "mycelia.ops",
     "mindspore.ops.composite": "mycelia.ops",
     "mindspore.context": "mycelia.common.context",
+    "mindspore.device_context": "mycelia.common.device_context",
     "mindspore.common.tensor": "mycelia.tensor.tensor",
     "mindspore.common.parameter": "mycelia.tensor.parameter",
     "mindspore.common.dtype": "mycelia.common.dtype",

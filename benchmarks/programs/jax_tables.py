@@ -157,7 +157,7 @@ def resnet_train() -> None:
         x = normal(batch, 3, size, size).transpose(0, 2, 3, 1)
         step = trainer(resnet_training, resnet_parameters(classes), x, integers(classes, batch))
         flops = 3 * batch * measure.RESNET_FLOPS if size == 224 else None
-        bench(case, step, flops=flops, answer=three_losses(step))
+        bench(case, step, flops=flops, answer=np.asarray)
 
 
 def first_call() -> None:

@@ -1,0 +1,46 @@
+"""`mycelia op`, `explain` and `doctor`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import mycelia
+from mycelia.cli import main
+
+ROOT = Path(mycelia.__file__).parent
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(main, [str(a) for a in arguments])
+
+
+def test_op_shows_definition_and_devices():
+    done = invoke("op", "Tanh")
+    assert done.exit_code == 0
+    found = re.search(r"(\S*trigonometric\.py|\S*exponential\.py):(\d+)", done.output)
+    assert found, done.output
+    path = next(p for p in (ROOT / "ops" / Path(found[1]).name, Path(found[1])) if p.exists())
+    assert "Tanh" in path.read_text().splitlines()[int(found[2]) - 1]
+    for column in ("CPU", "GPU", "NPU"):
+        assert column in done.output
+
+
+def test_op_names_the_nearest():
+    done = invoke("op", "Tanhh")
+    assert done.exit_code != 0 and "Tanh" in done.output
+
+
+def test_doctor_looks_over_the_machine():
+    done = invoke("doctor")
+    for word in ("Python", "numpy", "llvmlite", "CPU"):
+        assert word.lower() in done.output.lower(), done.output
+
+
+@pytest.mark.parametrize("command", ["run", "op", "explain", "doctor"])
+def test_help(command):
+    done = invoke(command, "--help")
+    assert done.exit_code == 0 and "Usage" in done.output
