@@ -38,6 +38,9 @@ from mycelia.trace.nesting import mutable
 __version__ = "0.1.0"
 
 _eager.install()
+# MindSpore has these there too; engine names cannot be set below the engine.
+ops.grad, ops.value_and_grad, ops.vjp, ops.vmap = grad, value_and_grad, vjp, vmap
+ops.functional = ops.operations = ops
 
 _LAZY = {
     "set_seed": "common.seed",
