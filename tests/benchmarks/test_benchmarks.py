@@ -1,4 +1,4 @@
-"""The parts of the benchmarks that need no other framework: weights, collecting, comparing, goals; one table for real."""
+"""The parts of the benchmarks that need no other framework, and one table for real."""
 
 from __future__ import annotations
 
