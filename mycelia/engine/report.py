@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+from types import MethodType
 from typing import Any
 
 from mycelia.ir.types import TensorType
+from mycelia.trace.location import is_own_code
 
 logger = logging.getLogger("mycelia")
 _told: set[tuple[int, str]] = set()
@@ -20,11 +22,13 @@ def report_recompilation(function: Any, family: list[Any], types: list[TensorTyp
         types: the tensors of this call.
         reason: what changed, where the caller knows.
     """
+    code = getattr(getattr(function.fn, "__func__", function.fn), "__code__", None)
+    if code is not None and is_own_code(code) and not isinstance(function.fn, MethodType):
+        return  # a composite of the package in PyNative mode: nothing that the user could change
     reason = reason or _reason(family[-1], types)
     if (id(function), reason) in _told:
         return
     _told.add((id(function), reason))
-    code = getattr(getattr(function.fn, "__func__", function.fn), "__code__", None)
     where = f" ({code.co_filename}:{code.co_firstlineno})" if code is not None else ""
     logger.warning("%s%s is compiled again: %s", function.name, where, reason)
 
