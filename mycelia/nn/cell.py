@@ -176,13 +176,6 @@ class Cell:
                 f"Received: {value!r:.80} (of type {type(value).__name__})"
             )
 
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(
-            f"{type(self).__name__!r} object has no attribute {name!r}; if construct uses it, set it in "
-            "__init__ "
-            f"after super().__init__()"
-        )
-
     def __delattr__(self, name: str) -> None:
         global attribute_epoch
         if name in self._params:
