@@ -61,6 +61,7 @@ class Contraction:
     Attributes:
         tile: the register tile.
         table: rows of A come from a table of byte offsets per tap; else row m is at ``m * a_row``.
+        regular: the table has one row, the other taps are ``a_tap`` bytes apart, and no row is outside.
         scatter: rows of C come from a table of byte offsets; else row m is at ``m * c_row``.
         bias: a vector of N is added to each row.
         residual: a tensor laid out as C is added.
@@ -71,6 +72,7 @@ class Contraction:
 
     tile: Tile
     table: bool = False
+    regular: bool = False
     scatter: bool = False
     bias: bool = False
     residual: bool = False
@@ -80,7 +82,7 @@ class Contraction:
 
     @property
     def key(self) -> str:
-        names = ("table", "scatter", "bias", "residual", "relu", "tall")
+        names = ("table", "regular", "scatter", "bias", "residual", "relu", "tall")
         flags = "".join("_" + name for name in names if getattr(self, name))
         return f"contraction_{self.tile.key}_{self.columns}{flags}"
 
@@ -106,7 +108,7 @@ NUMBERS = (
     "n",           # columns
     "taps", "run",             # the sum goes over taps x run
     "tap_block", "run_block",  # piece of the sum taken at once
-    "a_row", "a_image", "a_outer", "b_outer", "c_row", "c_image", "c_outer",   # strides in bytes
+    "a_row", "a_tap", "a_image", "a_outer", "b_outer", "c_row", "c_image", "c_outer",   # strides in bytes
     "tile_block", "row_blocks", "panel_block", "column_blocks",   # a chunk's tiles and panels, and numbers of chunks
     "strip",       # tiles that go over all of a chunk's panels before the next strip
 )
@@ -161,25 +163,29 @@ def contraction(spec: Contraction, symbol: str) -> str:
             ahead = f.select(last_panel, b_next_piece, f.byte(b_panel, panel_stride))
             ahead = f.byte(ahead, f.mul(f.mul(taps.index, w["run"]), panel_bytes))
             c_panel = f.add(c_outer, f.mul(panels.index, tile.itemsize))
+            bias = f.byte(bias_outer, f.mul(panels.index, tile.itemsize))
             with f.loop(strips.index, strip_end, 1, start) as tiles:
-                image, j = tiles.carried
+                at, (image, j) = tiles.index, tiles.carried
+                # the next tiles of equal height within the image
+                tall = f.icmp("slt", j, w["taller"])
+                count = f.minimum(f.sub(f.select(tall, w["taller"], w["tiles"]), j), f.sub(strip_end, at))
                 m = f.add(f.mul(j, w["tile_rows"]), f.minimum(j, w["taller"]))
-                height = f.add(w["tile_rows"], f.cast("zext", f.icmp("slt", j, w["taller"]), "i64"))
                 c_at = f.add(c_panel, f.mul(image, w["c_image"]), 0 if spec.scatter else f.mul(m, w["c_row"]))
                 a_tile = f.byte(a_run, f.mul(image, w["a_image"]))
                 if not spec.table:
                     a_tile = f.byte(a_tile, f.mul(m, w["a_row"]))
-                part = f.binary("and", f.value(f.sub(tiles.index, strips.index)), constant(SHARES - 1, "i64"))
-                last = f.icmp("eq", f.add(tiles.index, 1), last_tile)
-                _dispatch(f, spec, symbol, height, f.sub(w["n"], panels.index), dict(
-                    args=f.params[0], a=a_tile, b=b_panel, c=f.byte(w["c"], c_at), ahead=f.byte(ahead, f.mul(part, share)),
-                    bias=f.byte(bias_outer, f.mul(panels.index, tile.itemsize)), residual=f.byte(w["residual"], c_at),
-                    m=f.value(m), first=taps.index, last=f.value(tap_end), run=f.value(f.sub(run_end, runs.index)),
+                following = f.add(at, count)
+                last = f.cast("zext", f.icmp("eq", following, last_tile), "i64")
+                _dispatch(f, spec, symbol, f.add(w["tile_rows"], f.cast("zext", tall, "i64")), dict(
+                    args=f.params[0], a=a_tile, b=b_panel, c=f.byte(w["c"], c_at), ahead=ahead, share=share, bias=bias,
+                    residual=f.byte(w["residual"], c_at), m=f.value(m), tile=f.value(f.sub(at, strips.index)), count=count,
+                    first=taps.index, last=f.value(tap_end), run=f.value(f.sub(run_end, runs.index)),
                     cols=f.value(f.sub(w["n"], panels.index)), begins=begins, ends=ends,
-                    spill=f.select(last, constant(False, "i1"), spills)))
-                following = f.add(j, 1)
-                wrapped = f.icmp("eq", following, w["tiles"])
-                tiles.next([f.add(image, f.cast("zext", wrapped, "i64")), f.select(wrapped, 0, following)])
+                    spilling=f.select(spills, f.sub(count, last), 0)))
+                after = f.add(j, count)
+                wrapped = f.icmp("eq", after, w["tiles"])
+                tiles.step = count
+                tiles.next([f.add(image, f.cast("zext", wrapped, "i64")), f.select(wrapped, 0, after)])
     f.ret(0)
     for vectors in spec.vectors:
         for rows in spec.heights:
@@ -199,7 +205,7 @@ def _may_spill(f: Function, spec: Contraction, w: dict[str, Value]) -> Value:
     return result
 
 
-def _dispatch(f: Function, spec: Contraction, symbol: str, height: Operand, cols: Operand, arguments: dict[str, Value]) -> None:
+def _dispatch(f: Function, spec: Contraction, symbol: str, height: Operand, arguments: dict[str, Value]) -> None:
     """Calls the tile function for the number of rows and of vectors."""
     values = [arguments[name] for _, name in _RegisterTile.PARAMETERS]
     done = f.fresh("done")
@@ -207,7 +213,7 @@ def _dispatch(f: Function, spec: Contraction, symbol: str, height: Operand, cols
     if len(labels) == 1:
         f.branch(*labels.values())
     else:
-        f.branch_if(f.icmp("sgt", cols, spec.tile.lanes), labels[2], labels[1])
+        f.branch_if(f.icmp("sgt", arguments["cols"], spec.tile.lanes), labels[2], labels[1])
     for vectors, label in labels.items():
         f.start(label)
         cases = {rows: f.fresh("rows") for rows in spec.heights}
@@ -221,11 +227,15 @@ def _dispatch(f: Function, spec: Contraction, symbol: str, height: Operand, cols
 
 
 class _RegisterTile:
-    """One register tile: ``rows`` rows by ``vectors`` vectors, over taps [first, last) and ``run`` elements of each."""
+    """A function over ``count`` register tiles below each other, each ``rows`` rows by ``vectors`` vectors.
 
-    PARAMETERS = (("ptr", "args"), ("ptr", "a"), ("ptr", "b"), ("ptr", "c"), ("ptr", "ahead"), ("ptr", "bias"),
-                  ("ptr", "residual"), ("i64", "m"), ("i64", "first"), ("i64", "last"), ("i64", "run"), ("i64", "cols"),
-                  ("i1", "begins"), ("i1", "ends"), ("i1", "spill"))
+    The sum goes over taps [first, last) and ``run`` elements of each; ``spilling`` tiles may write whole vectors where fewer columns
+    are left. While a tile is computed, its part of the panel that comes next is fetched from ``ahead``.
+    """
+
+    PARAMETERS = (("ptr", "args"), ("ptr", "a"), ("ptr", "b"), ("ptr", "c"), ("ptr", "bias"), ("ptr", "residual"),
+                  ("ptr", "ahead"), ("i64", "share"), ("i64", "m"), ("i64", "tile"), ("i64", "count"), ("i64", "first"),
+                  ("i64", "last"), ("i64", "run"), ("i64", "cols"), ("i64", "spilling"), ("i1", "begins"), ("i1", "ends"))
 
     def __init__(self, module: Module, spec: Contraction, name: str, rows: int, vectors: int) -> None:
         self.spec, self.tile, self.rows, self.vectors = spec, spec.tile, rows, vectors
@@ -243,6 +253,19 @@ class _RegisterTile:
         return self.f.words("ptr" if name in POINTERS else "i64", first=WORDS.index(name))[0]
 
     def emit(self) -> None:
+        f, p = self.f, self.p
+        carried = [p["m"], p["a"], p["c"], p["residual"]]
+        with f.loop(0, p["count"], 1, carried) as tiles:
+            p["m"], p["a"], p["c"], p["residual"] = tiles.carried
+            part = f.binary("and", f.value(f.add(p["tile"], tiles.index)), constant(SHARES - 1, "i64"))
+            self.tile_once(f.byte(p["ahead"], f.mul(part, p["share"])), f.icmp("slt", tiles.index, p["spilling"]))
+            down_a = 0 if self.spec.table else f.mul(self.word("a_row"), self.rows)
+            down_c = 0 if self.spec.scatter else f.mul(self.word("c_row"), self.rows)
+            tiles.next([f.value(f.add(p["m"], self.rows)), f.byte(p["a"], down_a), f.byte(p["c"], down_c),
+                        f.byte(p["residual"], down_c)])
+        f.ret()
+
+    def tile_once(self, ahead: Value, spill: Value) -> None:
         f, p, spec, rows = self.f, self.p, self.spec, range(self.rows)
         if spec.scatter:
             entries = f.at("i32", self.word("scatter"), p["m"])
@@ -255,16 +278,17 @@ class _RegisterTile:
             self.prefetch(p["residual"], places)
         sums = f.choose(p["begins"], lambda: [self.zero] * (self.rows * self.vectors), lambda: self.read(p["c"], places))
         sums += [self.zero] * (self.rows * self.vectors * (self.phases - 1))
-        sums = self.over_taps(sums) if spec.table else self.over_run(self.direct_rows(), p["b"], p["ahead"], sums)
+        if spec.table:
+            sums = self.over_taps(ahead, sums)
+        else:
+            sums = self.over_run([f.byte(p["a"], f.mul(self.word("a_row"), r)) for r in rows], p["b"], ahead, sums)
         count = self.rows * self.vectors
         total = sums[:count]
         for phase in range(1, self.phases):
             total = [f.fadd(x, y) for x, y in zip(total, sums[phase * count:])]
-        sums = total
         if spec.bias or spec.residual or spec.relu:
-            sums = f.choose(p["ends"], lambda: self.epilogue(sums, places), lambda: sums)
-        self.write(sums, places)
-        f.ret()
+            total = f.choose(p["ends"], lambda: self.epilogue(total, places), lambda: total)
+        self.write(total, places, spill)
 
     def prefetch(self, base: Value, places: Sequence[Operand], write: bool = False) -> None:
         """Asks for lines of a tensor laid out as C that are needed after the sum."""
@@ -286,16 +310,28 @@ class _RegisterTile:
         left = f.sub(self.p["cols"], (self.vectors - 1) * tile.lanes)
         return f.choose(self.whole, lambda: rows(None), lambda: rows(f.mask(left, tile.lanes)))
 
-    def direct_rows(self) -> list[Value]:
-        a_row = self.word("a_row")
-        return [self.f.byte(self.p["a"], self.f.mul(a_row, r)) for r in range(self.rows)]
-
-    def over_taps(self, sums: list[Value]) -> list[Value]:
+    def over_taps(self, ahead: Value, sums: list[Value]) -> list[Value]:
         f, p, tile = self.f, self.p, self.tile
-        table, zeros, all_rows, all_run = (self.word(name) for name in ("table", "zeros", "rows", "run"))
+        table, all_run = self.word("table"), self.word("run")
+        ahead_step = tile.width * tile.itemsize // SHARES
+
+        def offsets_at(entry: Operand) -> list[Value]:
+            return [f.load("i32", f.at("i32", f.at("i32", table, entry), r)) for r in range(self.rows)]
+
+        def over_tap(tap: Value, pointers: list[Value], sums: list[Value]) -> list[Value]:
+            b = f.at(tile.element, p["b"], f.mul(f.mul(tap, all_run), tile.width))
+            done = f.mul(f.sub(tap, p["first"]), all_run)
+            return self.over_run(pointers, b, f.byte(ahead, f.mul(done, ahead_step)), sums)
+
+        if self.spec.regular:
+            starts = [f.byte(p["a"], f.cast("sext", offset, "i64")) for offset in offsets_at(p["m"])]
+            with f.loop(p["first"], p["last"], 1, sums) as taps:
+                down = f.mul(taps.index, self.word("a_tap"))
+                taps.next(over_tap(taps.index, [f.byte(start, down) for start in starts], taps.carried))
+            return taps.results
+        zeros, all_rows = self.word("zeros"), self.word("rows")
         with f.loop(p["first"], p["last"], 1, sums) as taps:
-            entry = f.at("i32", table, f.add(f.mul(taps.index, all_rows), p["m"]))
-            offsets = [f.load("i32", f.at("i32", entry, r)) for r in range(self.rows)]
+            offsets = offsets_at(f.add(f.mul(taps.index, all_rows), p["m"]))
             outside = offsets[0]
             for offset in offsets[1:]:
                 outside = f.binary("and", outside, offset)
@@ -303,10 +339,7 @@ class _RegisterTile:
             def tap() -> list[Value]:
                 pointers = [f.select(f.icmp("slt", offset, 0), zeros, f.byte(p["a"], f.cast("sext", offset, "i64")))
                             for offset in offsets]
-                b = f.at(tile.element, p["b"], f.mul(f.mul(taps.index, all_run), tile.width))
-                done = f.mul(f.sub(taps.index, p["first"]), all_run)
-                ahead = f.byte(p["ahead"], f.mul(done, tile.width * tile.itemsize // SHARES))
-                return self.over_run(pointers, b, ahead, taps.carried)
+                return over_tap(taps.index, pointers, taps.carried)
 
             # negative only if all are: no row of the tile meets the image under this tap
             taps.next(f.choose(f.icmp("sge", outside, 0), tap, lambda: taps.carried))
@@ -352,7 +385,7 @@ class _RegisterTile:
             sums = [f.select(f.fcmp("ogt", self.zero, x), self.zero, x) for x in sums]
         return sums
 
-    def write(self, sums: list[Value], places: Sequence[Operand]) -> None:
+    def write(self, sums: list[Value], places: Sequence[Operand], spill: Value) -> None:
         f, vectors = self.f, self.vectors
         rows = [f.byte(self.p["c"], place) for place in places]
         addresses = [f.byte(row, v * self.step_bytes) for row in rows for v in range(vectors)]
@@ -361,7 +394,7 @@ class _RegisterTile:
                 f.store(x, address)
             return
         whole, partial, done = f.fresh("whole"), f.fresh("partial"), f.fresh("done")
-        f.branch_if(f.binary("or", self.whole, self.p["spill"]), whole, partial)
+        f.branch_if(f.binary("or", self.whole, spill), whole, partial)
         f.start(whole)
         for x, address in zip(sums, addresses):
             f.store(x, address)

@@ -119,10 +119,14 @@ class Module:
 
 
 class Loop:
-    """What `Function.loop` yields: the index, the carried values of this turn, and where the next ones go."""
+    """What `Function.loop` yields: the index, the carried values of this turn, and where the next ones go.
 
-    def __init__(self, index: Value, carried: list[Value]) -> None:
+    The body may set ``step`` to a value of its own.
+    """
+
+    def __init__(self, index: Value, step: Operand, carried: list[Value]) -> None:
         self.index = index
+        self.step = step
         self.carried = carried
         self._next: list[Value] | None = None
 
@@ -366,11 +370,11 @@ class Function:
         index = Value(f"%{self.fresh('i')}", "i64")
         phis = [Value(f"%{self.fresh('x')}", v.type) for v in carried]
         place = len(self._lines)
-        loop = Loop(index, phis)
+        loop = Loop(index, step, phis)
         self.branch_if(self.icmp("slt", index, hi), body, after)
         self.start(body)
         yield loop
-        following = self.add(index, step)
+        following = self.add(index, loop.step)
         latch = self.block
         self.branch(head)
         updated = loop._next if loop._next is not None else phis

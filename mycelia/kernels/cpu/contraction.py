@@ -13,12 +13,12 @@ from mycelia.ir.dtypes import DType
 from mycelia.kernels.api import Arg, Call, Code, Table, Work
 
 # Bytes of A that a chunk goes over for each panel of B: it stays in the second-level cache.
-ROW_BLOCK_BYTES = 128 * 1024
+ROW_BLOCK_BYTES = 192 * 1024
 # Bytes of a panel of B that are used for all rows of a chunk before the next piece of the sum.
 PANEL_BYTES = 64 * 1024
 # Bytes of B that stay in the cache while all rows go by, and the tiles that then go over all panels together.
-RESIDENT_BYTES = 192 * 1024
-SHORT_STRIP = 4
+RESIDENT_BYTES = 256 * 1024
+SHORT_STRIP = 8
 # Multiply-adds of a chunk: about 200 us.
 CHUNK_WORK = 8_000_000
 
@@ -61,6 +61,7 @@ class Shape:
     a_row: int
     c_row: int
     taps: int = 1
+    a_tap: int = 0
     images: int = 1
     a_image: int = 0
     c_image: int = 0
@@ -75,7 +76,8 @@ def contract(spec: Contraction, shape: Shape, a: Arg, b: Arg, c: Arg, bias: Arg 
     """The call of a contraction over packed B; None where it has no element.
 
     Args:
-        offsets: int32 byte offsets ``[taps, rows]`` of A's rows, -1 for a row of zeros.
+        offsets: int32 byte offsets ``[taps, rows]`` of A's rows, -1 for a row of zeros; of the first tap alone if
+            ``spec.regular``.
         scatter: int32 byte offsets ``[rows]`` of C's rows.
     """
     tile, s = spec.tile, shape
@@ -117,7 +119,7 @@ def contract(spec: Contraction, shape: Shape, a: Arg, b: Arg, c: Arg, bias: Arg 
         a=a, b=b, c=c, bias=bias, residual=residual, zeros=zeros,
         table=Table(offsets) if offsets is not None else 0, scatter=Table(scatter) if scatter is not None else 0,
         rows=s.rows, tiles=tiles, tile_rows=tile_rows, taller=taller, all_tiles=all_tiles, n=s.n,
-        taps=s.taps, run=s.run, tap_block=tap_block, run_block=run_block, a_row=s.a_row, a_image=s.a_image,
+        taps=s.taps, run=s.run, tap_block=tap_block, run_block=run_block, a_row=s.a_row, a_tap=s.a_tap, a_image=s.a_image,
         a_outer=s.a_outer, b_outer=s.b_outer, c_row=s.c_row, c_image=s.c_image, c_outer=s.c_outer,
         tile_block=tile_block, row_blocks=row_blocks, panel_block=panel_block, column_blocks=column_blocks, strip=strip)
     return Call(code, [words[name] for name in gemm.WORDS], s.outer * row_blocks * column_blocks)

@@ -166,13 +166,17 @@ def pad_images(target: Target, dtype: DType, source: Arg, result: Arg, shape: Se
 
 @dataclass
 class Reading:
-    """How a contraction reads an image: address, offsets of its runs, and the bytes of an image."""
+    """How a contraction reads an image: address, offsets of its runs, and the bytes of an image.
+
+    ``tap`` is the distance of taps in bytes where it is the same for all pixels, and no pixel lies outside; else 0.
+    """
 
     a: Arg
     offsets: np.ndarray
     image: int
     run: int
     calls: list[Call]
+    tap: int = 0
 
 
 def read_windows(window: Window, groups: int, channels: int, images: int, wide: Widened, dtype: DType, source: Arg,
@@ -186,14 +190,16 @@ def read_windows(window: Window, groups: int, channels: int, images: int, wide: 
         run = w.kernel[1] * channels
         if not w.pads[2] and not w.pads[3]:
             offsets = row_offsets(w, width, channels * size, False)
-            return Reading(wide.read(source, elements, "image"), offsets, h * width * channels * size, run, [])
+            tap = 0 if w.pads[0] or w.pads[1] else width * channels * size * w.dilation[0]
+            return Reading(wide.read(source, elements, "image"), offsets, h * width * channels * size, run, [], tap)
         if channels <= FEW_CHANNELS:
             high, across = h + w.pads[0] + w.pads[1], width + w.pads[2] + w.pads[3]
             padded = Work(max(images * high * across * channels * size, 1), "padded")
             calls = pad_images(target, dtype, source, padded, (images, h, width, channels), w.pads)
-            return Reading(padded, row_offsets(w, across, channels * size, True), high * across * channels * size, run, calls)
+            tap = across * channels * size
+            return Reading(padded, row_offsets(w, across, channels * size, True), high * tap, run, calls, tap * w.dilation[0])
     return Reading(wide.read(source, elements, "image"), forward_offsets(w, channels * size), h * width * channels * size,
-                   channels // groups, [])
+                   channels // groups, [], channels * size if w.taps == 1 and not any(w.pads) else 0)
 
 
 @kernel("ConvNHWC", device="CPU")
@@ -227,10 +233,11 @@ class Convolution(ConvKernel):
             main = contract(Contraction(tile, **flags), shape, image, In(1), result, bias, residual)
             return [*wide.before, *([main] if main else []), *wide.after]
         reading = read_windows(window, groups, channels, n, wide, x.dtype, In(0), target)
-        shape = Shape(rows=window.pixels, run=reading.run, taps=len(reading.offsets), a_row=0, images=n,
+        shape = Shape(rows=window.pixels, run=reading.run, taps=len(reading.offsets), a_row=0, a_tap=reading.tap, images=n,
                       a_image=reading.image, c_image=window.pixels * oc * size, **common)
-        main = contract(Contraction(tile, table=True, **flags), shape, reading.a, In(1), result, bias, residual,
-                        offsets=reading.offsets)
+        regular = reading.tap > 0
+        main = contract(Contraction(tile, table=True, regular=regular, **flags), shape, reading.a, In(1), result, bias,
+                        residual, offsets=reading.offsets[:1] if regular else reading.offsets)
         return [*wide.before, *reading.calls, *([main] if main else []), *wide.after]
 
 
