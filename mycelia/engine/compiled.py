@@ -74,8 +74,10 @@ class Launchable:
 
 
 KERNEL_ERRORS = {
-    "Gather": "an index lies outside the axis that is gathered from",
-    "GatherGrad": "an index lies outside the axis that was gathered from",
+    "Gather": "an index is out of range of the axis that is gathered from",
+    "GatherGrad": "an index is out of range of the axis that was gathered from",
+    "GatherD": "an index is out of range of the axis that is gathered from",
+    "GatherDGrad": "an index is out of range of the axis that was gathered from",
 }
 
 
