@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import arrays
 import measure
 import numpy as np
-from measure import BASE, FRAMEWORK, TABLE, THREADS, bench, integers, normal
+from arrays import integers, normal
+from measure import BASE, FRAMEWORK, TABLE, THREADS, bench
 
 Feed = dict[str, np.ndarray]
 
@@ -36,7 +38,7 @@ class OnnxRuntime:
     def generate(self, prompt: np.ndarray, empty: np.ndarray) -> np.ndarray:
         token, past = self.value(prompt), self.value(empty)
         tokens = []
-        for _ in range(measure.NEW):
+        for _ in range(arrays.NEW):
             token, past = self.session.run_with_ort_values(["token", "kept"], {"ids": token, "past": past})
             tokens.append(token.numpy())
         return np.concatenate(tokens, 1)
@@ -76,7 +78,7 @@ class OpenVino:
     def generate(self, prompt: np.ndarray, empty: np.ndarray) -> np.ndarray:
         request, token, past = self.request(), prompt, empty
         tokens = []
-        for _ in range(measure.NEW):
+        for _ in range(arrays.NEW):
             request.infer({"ids": token, "past": past})
             token, past = request.get_output_tensor(0).data.copy(), request.get_output_tensor(1).data.copy()
             tokens.append(token)
@@ -89,13 +91,13 @@ def opened() -> tuple[float, Any]:
 
 def resnet_infer() -> None:
     load, engine = opened()
-    for case, batch in measure.RESNET_INFER:
+    for case, batch in arrays.RESNET_INFER:
         feed = {"x": normal(batch, 3, 224, 224)}
         bench(
             case,
             lambda feed=feed: engine.infer(feed),
             load=load,
-            flops=batch * measure.RESNET_FLOPS,
+            flops=batch * arrays.RESNET_FLOPS,
             answer=np.array,
         )
 
@@ -103,13 +105,13 @@ def resnet_infer() -> None:
 def bert_infer() -> None:
     load, engine = opened()
     feed = {"ids": integers(30522, 1, 128), "mask": np.zeros((1, 128), np.float32)}
-    bench("bert b1 s128", lambda: engine.infer(feed), load=load, flops=measure.BERT_FLOPS, answer=np.array)
+    bench("bert b1 s128", lambda: engine.infer(feed), load=load, flops=arrays.BERT_FLOPS, answer=np.array)
 
 
 def gpt2() -> None:
     load, engine = opened()
-    prompt = integers(measure.VOCABULARY, 1, measure.PROMPT).astype(np.int64)
-    empty = np.zeros((2 * measure.LAYERS, 1, measure.HEADS, 0, measure.WIDTH // measure.HEADS), np.float32)
+    prompt = integers(arrays.VOCABULARY, 1, arrays.PROMPT).astype(np.int64)
+    empty = np.zeros((2 * arrays.LAYERS, 1, arrays.HEADS, 0, arrays.WIDTH // arrays.HEADS), np.float32)
     bench("gpt2 32+64", lambda: engine.generate(prompt, empty), load=load, answer=np.array)
 
 

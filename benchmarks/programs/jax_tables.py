@@ -7,9 +7,11 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+import arrays
 import measure
 import numpy as np
-from measure import RESNET_STAGES, THREADS, bench, integers, normal, three_losses, weight
+from arrays import RESNET_STAGES, integers, normal, weight
+from measure import THREADS, bench, three_losses
 
 if THREADS == 1:
     os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_cpu_multi_thread_eigen=false"
@@ -144,8 +146,8 @@ def trainer(net: Callable[..., Any], parameters: Any, x: Any, y: Any) -> Callabl
 
 def resnet_infer() -> None:
     parameters = folded(resnet_parameters())
-    for case, batch in measure.RESNET_INFER:
-        x, flops = jnp.asarray(normal(batch, 3, 224, 224).transpose(0, 2, 3, 1)), batch * measure.RESNET_FLOPS
+    for case, batch in arrays.RESNET_INFER:
+        x, flops = jnp.asarray(normal(batch, 3, 224, 224).transpose(0, 2, 3, 1)), batch * arrays.RESNET_FLOPS
         given = jax.jit(resnet_inference)
         bench(case, lambda f=given, x=x: ready(f(parameters, x)), flops=flops, answer=np.asarray)
         constant = jax.jit(lambda x: resnet_inference(parameters, x))
@@ -153,10 +155,10 @@ def resnet_infer() -> None:
 
 
 def resnet_train() -> None:
-    for case, batch, size, classes in measure.RESNET_TRAIN:
+    for case, batch, size, classes in arrays.RESNET_TRAIN:
         x = normal(batch, 3, size, size).transpose(0, 2, 3, 1)
         step = trainer(resnet_training, resnet_parameters(classes), x, integers(classes, batch))
-        flops = 3 * batch * measure.RESNET_FLOPS if size == 224 else None
+        flops = 3 * batch * arrays.RESNET_FLOPS if size == 224 else None
         bench(case, step, flops=flops, answer=np.asarray)
 
 
@@ -169,7 +171,7 @@ def first_call() -> None:
 
 # -- GPT-2 --
 def gpt2() -> None:
-    width, heads, context, prompt_length = measure.WIDTH, measure.HEADS, measure.CONTEXT, measure.PROMPT
+    width, heads, context, prompt_length = arrays.WIDTH, arrays.HEADS, arrays.CONTEXT, arrays.PROMPT
     size = width // heads
 
     def norm(path: str) -> tuple[np.ndarray, np.ndarray]:
@@ -188,10 +190,10 @@ def gpt2() -> None:
     parameters = jax.tree.map(
         jnp.asarray,
         {
-            "w": weight("w.embedding_table", (measure.VOCABULARY, width)),
+            "w": weight("w.embedding_table", (arrays.VOCABULARY, width)),
             "pe": weight("pe.embedding_table", (1024, width)),
             "ln": norm("ln"),
-            "L": [decoder(f"L.{i}") for i in range(measure.LAYERS)],
+            "L": [decoder(f"L.{i}") for i in range(arrays.LAYERS)],
         },
     )
 
@@ -222,16 +224,16 @@ def gpt2() -> None:
         logits = normalised(x[:, -1], parameters["ln"]) @ parameters["w"].T
         return jnp.argmax(logits, -1)[:, None], new_keys, new_values
 
-    prompt = jnp.asarray(integers(measure.VOCABULARY, 1, prompt_length))
+    prompt = jnp.asarray(integers(arrays.VOCABULARY, 1, prompt_length))
     fast = jax.jit(step, donate_argnums=(3, 4))
 
     def empty() -> list:
-        return [jnp.zeros((1, heads, context, size)) for _ in range(measure.LAYERS)]
+        return [jnp.zeros((1, heads, context, size)) for _ in range(arrays.LAYERS)]
 
     def generate() -> np.ndarray:
         token, keys, values = fast(parameters, prompt, 0, empty(), empty())
         tokens = [token]
-        for i in range(prompt_length, prompt_length + measure.NEW - 1):
+        for i in range(prompt_length, prompt_length + arrays.NEW - 1):
             token, keys, values = fast(parameters, token, i, keys, values)
             tokens.append(token)
         return np.concatenate([np.asarray(t) for t in tokens], 1)
@@ -301,7 +303,7 @@ def pointwise() -> None:
         variance = ((x - mean) ** 2).mean(-1, keepdims=True)
         return (x - mean) * lax.rsqrt(variance + 1e-5) * w + b
 
-    for (case, shape), function in zip(measure.POINTWISE, (jax.nn.gelu, jax.nn.softmax, norm)):
+    for (case, shape), function in zip(arrays.POINTWISE, (jax.nn.gelu, jax.nn.softmax, norm)):
         x, g = jnp.asarray(normal(*shape)), jnp.asarray(normal(*shape, seed=1))
         inputs = (x, jnp.ones(1024), jnp.zeros(1024)) if "norm" in case else (x,)
         forward = jax.jit(function)
@@ -334,7 +336,7 @@ def gelu_fresh() -> None:
 
 def gemm() -> None:
     function = jax.jit(jnp.matmul)
-    for case, a, b, flops, bytes_ in measure.matrices():
+    for case, a, b, flops, bytes_ in arrays.matrices():
         left, right = jnp.asarray(a), jnp.asarray(b)
         bench(
             case, lambda a=left, b=right: ready(function(a, b)), flops=flops, bytes_=bytes_, answer=np.asarray

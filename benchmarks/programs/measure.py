@@ -1,4 +1,4 @@
-"""What every measuring program shares: cases, weights, timing, and the lines that it writes.
+"""What every measuring program shares: timing, and the lines that it writes.
 
 A program is called with TABLE VARIANT and writes one JSON line per figure to ``BENCH_OUT``: case, framework,
 variant, threads, unit, min, median, samples, first (seconds of the first call), others (CPUs that other
@@ -15,8 +15,7 @@ import os
 import resource
 import sys
 import time
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,84 +28,6 @@ THREADS = int(os.environ.get("BENCH_THREADS", "1"))
 QUICK = bool(os.environ.get("BENCH_QUICK"))
 OUT = Path(os.environ.get("BENCH_OUT", "/dev/stdout"))
 ANSWERS = os.environ.get("BENCH_ANSWERS")
-
-# -- cases --
-RESNET_INFER = (("r50 b1", 1), ("r50 b8", 8))
-RESNET_TRAIN = (("r50 train b8 224", 8, 224, 1000), ("r50 train b32 32x32", 32, 32, 10))
-RESNET_FLOPS = 2 * 4.089e9  # of one image at 224x224
-RESNET_STAGES = ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2))  # width, blocks, stride of the first
-BERT_FLOPS = 2 * 128 * 12 * (4 * 768**2 + 8 * 768**2 + 2 * 128 * 768)  # of one sequence
-GEMM = (
-    ("gemm 1024^3", 1024, 1024, 1024),
-    ("gemm 4096x768x3072", 4096, 768, 3072),
-    ("gemv 4096x4096", 4096, 4096, 1),
-)
-POINTWISE = (
-    ("gelu 16M", (16 << 20,)),
-    ("softmax 4096x1024", (4096, 1024)),
-    ("layernorm 4096x1024", (4096, 1024)),
-)
-WIDTH, HEADS, LAYERS, VOCABULARY, CONTEXT, PROMPT, NEW = 768, 12, 12, 50257, 96, 32, 64  # GPT-2 small
-MEAN, DEVIATION = (125.3, 123.0, 113.9), (63.0, 62.1, 66.7)  # of CIFAR-10, in 0..255
-
-
-def normal(*shape: int, seed: int = 0) -> np.ndarray:
-    return np.random.default_rng(seed).standard_normal(shape, dtype=np.float32)
-
-
-def integers(high: int, *shape: int) -> np.ndarray:
-    return np.random.default_rng(1).integers(0, high, shape).astype(np.int32)
-
-
-def matrices() -> Iterator[tuple[str, np.ndarray, np.ndarray, int, int | None]]:
-    """Name, a, b, floating-point operations, bytes to read (where reading is what takes the time)."""
-    for name, m, k, n in GEMM:
-        b = normal(k, seed=1) if n == 1 else normal(k, n, seed=1)
-        yield name, normal(m, k), b, 2 * m * k * n, 4 * m * k if n == 1 else None
-
-
-def photographs() -> tuple[np.ndarray, np.ndarray]:
-    count = 5000 if QUICK else 50000
-    rng = np.random.default_rng(0)
-    return rng.integers(0, 256, (count, 32, 32, 3), dtype=np.uint8), rng.integers(0, 10, count).astype(
-        np.int32
-    )
-
-
-# -- weights --
-_KINDS = {
-    "gamma": "scale",
-    "beta": "shift",
-    "moving_mean": "mean",
-    "moving_variance": "variance",
-    "running_mean": "mean",
-    "running_var": "variance",
-    "bias": "shift",
-    "embedding_table": "table",
-}
-
-
-def weight(path: str, shape: tuple[int, ...]) -> np.ndarray:
-    """The array of a parameter, from its path such as ``l.0.c1.weight``; PyTorch's and MindSpore's names
-    agree.
-
-    A vector called weight is the scale of a norm, a matrix two of whose axes are a vocabulary a table.
-    """
-    owner, _, last = path.rpartition(".")
-    kind = _KINDS.get(last, "weight" if len(shape) > 1 else "scale")
-    if kind == "weight" and owner.split(".")[-1] in ("w", "p", "pe", "t"):
-        kind = "table" if shape[1] == WIDTH and owner.count(".") == 0 else kind
-    rng = np.random.default_rng(zlib.crc32(f"{owner}:{kind}:{shape}".encode()))
-    if kind == "variance":
-        return rng.uniform(0.5, 1.5, shape).astype(np.float32)
-    values = rng.standard_normal(shape, dtype=np.float32)
-    if kind == "scale":
-        return 1 + np.float32(0.05) * values
-    if kind in ("shift", "mean"):
-        return np.float32(0.05) * values
-    if kind == "table":
-        return np.float32(0.02) * values
-    return values * np.float32((1 / np.prod(shape[1:])) ** 0.5)
 
 
 # -- measuring --

@@ -10,11 +10,13 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import arrays
 import measure
 import mindspore as ms
 import networks_mindspore as networks
 import numpy as np
-from measure import BASE, THREADS, VARIANT, bench, integers, normal, three_losses
+from arrays import integers, normal
+from measure import BASE, THREADS, VARIANT, bench, three_losses
 from mindspore import Tensor, nn, ops
 from networks_mindspore import with_weights
 
@@ -74,43 +76,43 @@ def same(answer):
 
 def resnet_infer():
     net = with_weights(networks.ResNet50())
-    for case, batch in measure.RESNET_INFER:
+    for case, batch in arrays.RESNET_INFER:
         forward = inference(net, Tensor(normal(batch, 3, 224, 224)))
-        bench(case, forward, flops=batch * measure.RESNET_FLOPS, answer=same)
+        bench(case, forward, flops=batch * arrays.RESNET_FLOPS, answer=same)
 
 
 def resnet_train():
-    for case, batch, size, classes in measure.RESNET_TRAIN:
+    for case, batch, size, classes in arrays.RESNET_TRAIN:
         net = with_weights(networks.ResNet50(classes))
         step = trainer(net, 0.01, Tensor(integers(classes, batch)), Tensor(normal(batch, 3, size, size)))
-        flops = 3 * batch * measure.RESNET_FLOPS if size == 224 else None
+        flops = 3 * batch * arrays.RESNET_FLOPS if size == 224 else None
         bench(case, step, flops=flops, answer=same)
 
 
 def bert_infer():
     ids, mask = Tensor(integers(30522, 1, 128)), Tensor(np.zeros((1, 128), "f"))
     forward = inference(with_weights(networks.Bert()), ids, mask)
-    bench("bert b1 s128", forward, flops=measure.BERT_FLOPS, answer=same)
+    bench("bert b1 s128", forward, flops=arrays.BERT_FLOPS, answer=same)
 
 
 def bert_train():
     ids, mask = Tensor(integers(30522, 4, 128)), Tensor(np.zeros((4, 128), "f"))
     step = trainer(with_weights(networks.Bert(classes=2)), 1e-3, Tensor(integers(2, 4)), ids, mask)
-    bench("bert train b4 s128", step, flops=12 * measure.BERT_FLOPS, answer=three_losses(step))
+    bench("bert train b4 s128", step, flops=12 * arrays.BERT_FLOPS, answer=three_losses(step))
 
 
 def gpt2():
     net = with_weights(networks.GPT2())
     net.set_train(False)
-    context, prompt_length = measure.CONTEXT, measure.PROMPT
-    empty = (1, measure.HEADS, context, measure.WIDTH // measure.HEADS)
-    zeros = tuple(Tensor(np.zeros(empty, "f")) for _ in range(measure.LAYERS))
+    context, prompt_length = arrays.CONTEXT, arrays.PROMPT
+    empty = (1, arrays.HEADS, context, arrays.WIDTH // arrays.HEADS)
+    zeros = tuple(Tensor(np.zeros(empty, "f")) for _ in range(arrays.LAYERS))
     mask = np.triu(np.full((context, context), -1e9, "f"), 1)
     steps = []
     for i in range(context):
         row = Tensor((np.arange(context) == i)[None, None, :, None])
         steps.append((Tensor(np.array([[i]], "i4")), Tensor(mask[i : i + 1]), row))
-    prompt = Tensor(integers(measure.VOCABULARY, 1, prompt_length))
+    prompt = Tensor(integers(arrays.VOCABULARY, 1, prompt_length))
     places, prompt_mask = Tensor(np.arange(prompt_length, dtype="i4")[None]), Tensor(mask[:prompt_length])
 
     def generate():
@@ -118,7 +120,7 @@ def gpt2():
             prompt, places, prompt_mask, steps[0][2], ms.mutable(zeros), ms.mutable(zeros)
         )
         tokens = [token]
-        for i in range(prompt_length, prompt_length + measure.NEW - 1):
+        for i in range(prompt_length, prompt_length + arrays.NEW - 1):
             ids = token.astype(ms.int32)
             token, keys, values = net(ids, *steps[i], ms.mutable(keys), ms.mutable(values))
             tokens.append(token)
@@ -169,7 +171,7 @@ def pointwise():
     def norm(x, w, b):
         return layer_norm(x, w, b)[0]
 
-    for (case, shape), function in zip(measure.POINTWISE, (gelu, softmax, norm)):
+    for (case, shape), function in zip(arrays.POINTWISE, (gelu, softmax, norm)):
         x, g = Tensor(normal(*shape)), Tensor(normal(*shape, seed=1))
         inputs = (x, scale, shift) if "norm" in case else (x,)
         forward = jit(function)
@@ -210,7 +212,7 @@ def gemm():
         return ops.matmul(a, b)
 
     function = jit(matmul)
-    for case, a, b, flops, bytes_ in measure.matrices():
+    for case, a, b, flops, bytes_ in arrays.matrices():
         left, right = Tensor(a), Tensor(b)
         bench(case, lambda a=left, b=right: function(a, b).asnumpy(), flops=flops, bytes_=bytes_, answer=same)
 
@@ -238,11 +240,11 @@ def dataset():
     import mindspore.dataset as ds
     from mindspore.dataset import vision
 
-    images, labels = measure.photographs()
+    images, labels = arrays.photographs()
     steps = [
         vision.RandomCrop((32, 32), (4, 4, 4, 4)),
         vision.RandomHorizontalFlip(),
-        vision.Normalize(list(measure.MEAN), list(measure.DEVIATION)),
+        vision.Normalize(list(arrays.MEAN), list(arrays.DEVIATION)),
         vision.HWC2CHW(),
     ]
     data = ds.NumpySlicesDataset({"image": images, "label": labels}, shuffle=True)

@@ -3,7 +3,7 @@ unchanged."""
 
 import mindspore as ms
 import numpy as np
-from measure import CONTEXT, HEADS, LAYERS, RESNET_STAGES, VOCABULARY, WIDTH, weight
+from arrays import CONTEXT, HEADS, LAYERS, RESNET_STAGES, VOCABULARY, WIDTH, weight
 from mindspore import Tensor, nn, ops
 
 SIZE = WIDTH // HEADS

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
-from measure import HEADS, LAYERS, RESNET_STAGES, THREADS, VOCABULARY, WIDTH, weight
+from arrays import HEADS, LAYERS, RESNET_STAGES, VOCABULARY, WIDTH, weight
+from measure import THREADS
 from torch import Tensor, nn
 
 torch.set_num_threads(THREADS)

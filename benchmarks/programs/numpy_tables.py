@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import arrays
 import measure
 import numpy as np
-from measure import bench, normal
+from arrays import normal
+from measure import bench
 
 
 def gemm() -> None:
-    for case, a, b, flops, bytes_ in measure.matrices():
+    for case, a, b, flops, bytes_ in arrays.matrices():
         bench(case, lambda a=a, b=b: a @ b, flops=flops, bytes_=bytes_, answer=np.asarray)
 
 

@@ -6,12 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import arrays
 import measure
 import networks_torch as networks
 import numpy as np
 import torch
 import torch.nn.functional as F
-from measure import BASE, VARIANT, bench, integers, normal, three_losses
+from arrays import integers, normal
+from measure import BASE, VARIANT, bench, three_losses
 from networks_torch import with_weights
 
 COMPILE = BASE == "compile"
@@ -56,7 +58,7 @@ def momentum(net: Any, rate: float = 0.01, **settings: Any) -> Any:
 
 
 def resnet_infer() -> None:
-    for case, batch in measure.RESNET_INFER:
+    for case, batch in arrays.RESNET_INFER:
         for name, layout in LAYOUTS:
             net = with_weights(networks.ResNet50()).eval().to(memory_format=layout)
             x = tensor(normal(batch, 3, 224, 224)).to(memory_format=layout)
@@ -66,18 +68,18 @@ def resnet_infer() -> None:
                     case,
                     lambda f=forward, x=x: f(x),
                     name,
-                    flops=batch * measure.RESNET_FLOPS,
+                    flops=batch * arrays.RESNET_FLOPS,
                     answer=lambda y: y.numpy(),
                 )
 
 
 def resnet_train() -> None:
-    for case, batch, size, classes in measure.RESNET_TRAIN:
+    for case, batch, size, classes in arrays.RESNET_TRAIN:
         for name, layout in LAYOUTS:
             net = with_weights(networks.ResNet50(classes)).train().to(memory_format=layout)
             x = tensor(normal(batch, 3, size, size)).to(memory_format=layout)
             step = trainer(net, momentum(net), (x,), tensor(integers(classes, batch)).long())
-            flops = 3 * batch * measure.RESNET_FLOPS if size == 224 else None
+            flops = 3 * batch * arrays.RESNET_FLOPS if size == 224 else None
             bench(case, step, name, flops=flops, answer=same)
 
 
@@ -90,7 +92,7 @@ def bert_infer() -> None:
     with quiet():
         forward = prepared(net, freeze=True)
         bench(
-            "bert b1 s128", lambda: forward(ids, mask), flops=measure.BERT_FLOPS, answer=lambda y: y.numpy()
+            "bert b1 s128", lambda: forward(ids, mask), flops=arrays.BERT_FLOPS, answer=lambda y: y.numpy()
         )
 
 
@@ -98,29 +100,29 @@ def bert_train() -> None:
     net = with_weights(networks.Bert(classes=2)).train()
     inputs = (tensor(integers(30522, 4, 128)), torch.zeros(4, 128))
     step = trainer(net, momentum(net, 1e-3), inputs, tensor(integers(2, 4)).long())
-    bench("bert train b4 s128", step, flops=12 * measure.BERT_FLOPS, answer=three_losses(step))
+    bench("bert train b4 s128", step, flops=12 * arrays.BERT_FLOPS, answer=three_losses(step))
 
 
 def gpt2() -> None:
-    net, prompt = with_weights(networks.GPT2()), tensor(integers(measure.VOCABULARY, 1, measure.PROMPT))
+    net, prompt = with_weights(networks.GPT2()), tensor(integers(arrays.VOCABULARY, 1, arrays.PROMPT))
 
     def growing() -> Any:
         token, past = net.growing(prompt)
         tokens = [token]
-        for _ in range(measure.NEW - 1):
+        for _ in range(arrays.NEW - 1):
             token, past = net.growing(token, past)
             tokens.append(token)
         return torch.cat(tokens, 1)
 
-    shape = (1, measure.HEADS, measure.CONTEXT, measure.WIDTH // measure.HEADS)
-    keys, values = ([torch.zeros(shape) for _ in range(measure.LAYERS)] for _ in range(2))
-    mask = torch.full((measure.CONTEXT, measure.CONTEXT), float("-inf")).triu(1)
-    places = torch.arange(measure.CONTEXT)
+    shape = (1, arrays.HEADS, arrays.CONTEXT, arrays.WIDTH // arrays.HEADS)
+    keys, values = ([torch.zeros(shape) for _ in range(arrays.LAYERS)] for _ in range(2))
+    mask = torch.full((arrays.CONTEXT, arrays.CONTEXT), float("-inf")).triu(1)
+    places = torch.arange(arrays.CONTEXT)
 
     def static() -> Any:
-        token = step(prompt, places[: measure.PROMPT], mask[: measure.PROMPT], keys, values)
+        token = step(prompt, places[: arrays.PROMPT], mask[: arrays.PROMPT], keys, values)
         tokens = [token]
-        for i in range(measure.PROMPT, measure.PROMPT + measure.NEW - 1):
+        for i in range(arrays.PROMPT, arrays.PROMPT + arrays.NEW - 1):
             token = step(token, places[i : i + 1].clone(), mask[i : i + 1].clone(), keys, values)
             tokens.append(token)
         return torch.cat(tokens, 1)
@@ -176,7 +178,7 @@ def pointwise() -> None:
         lambda x: torch.softmax(x, -1),
         lambda x, w, b: F.layer_norm(x, (1024,), w, b),
     )
-    for (case, shape), function in zip(measure.POINTWISE, functions):
+    for (case, shape), function in zip(arrays.POINTWISE, functions):
         x, g = tensor(normal(*shape)), tensor(normal(*shape, seed=1))
         rest = (scale, shift) if "norm" in case else ()
         forward = prepared(function)
@@ -209,7 +211,7 @@ def gelu_fresh() -> None:
 
 def gemm() -> None:
     with torch.inference_mode():
-        for case, a, b, flops, bytes_ in measure.matrices():
+        for case, a, b, flops, bytes_ in arrays.matrices():
             left, right = tensor(a), tensor(b)
             bench(case, lambda a=left, b=right: a @ b, flops=flops, bytes_=bytes_, answer=lambda y: y.numpy())
 
@@ -233,10 +235,10 @@ class Crops(torch.utils.data.Dataset):
     """Random crop with padding 4, flip, normalise, channels first; image by image, or by whole batches."""
 
     def __init__(self) -> None:
-        images, self.labels = measure.photographs()
+        images, self.labels = arrays.photographs()
         self.images = np.pad(images, ((0, 0), (4, 4), (4, 4), (0, 0)))
         self.rng = np.random.default_rng(0)
-        self.mean, self.deviation = np.array(measure.MEAN, "f"), np.array(measure.DEVIATION, "f")
+        self.mean, self.deviation = np.array(arrays.MEAN, "f"), np.array(arrays.DEVIATION, "f")
         if BASE == "batch":
             self.__getitems__ = self.batch
 
@@ -299,8 +301,8 @@ def export() -> None:
         net = with_weights(networks.Bert()).eval()
         save(net, (tensor(integers(30522, 1, 128)), torch.zeros(1, 128)), ["ids", "mask"], ["y"])
     elif VARIANT == "gpt2":
-        past = torch.zeros(2 * measure.LAYERS, 1, measure.HEADS, 4, measure.WIDTH // measure.HEADS)
-        ids = tensor(integers(measure.VOCABULARY, 1, measure.PROMPT)).long()
+        past = torch.zeros(2 * arrays.LAYERS, 1, arrays.HEADS, 4, arrays.WIDTH // arrays.HEADS)
+        ids = tensor(integers(arrays.VOCABULARY, 1, arrays.PROMPT)).long()
         save(
             with_weights(networks.GPT2()),
             (ids, past),

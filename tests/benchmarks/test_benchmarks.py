@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 sys.path.insert(0, str(ROOT / "benchmarks" / "programs"))
 
-import measure  # noqa: E402
+import arrays  # noqa: E402
 
 from benchmarks.machine import Floors, instruction_set  # noqa: E402
 from benchmarks.machine import measure as measure_floors  # noqa: E402
@@ -50,15 +50,15 @@ def result():
     ],
 )
 def test_weights_of_equal_parameters_are_equal(theirs, ours):
-    a = measure.weight(theirs, (7,))
-    assert (a == measure.weight(ours, (7,))).all() and a.dtype == np.float32
-    assert not (a == measure.weight("another.weight", (7,))).all()
+    a = arrays.weight(theirs, (7,))
+    assert (a == arrays.weight(ours, (7,))).all() and a.dtype == np.float32
+    assert not (a == arrays.weight("another.weight", (7,))).all()
 
 
 def test_tables_of_embeddings_are_small_and_equal():
-    a, b = measure.weight("w.weight", (100, 768)), measure.weight("w.embedding_table", (100, 768))
+    a, b = arrays.weight("w.weight", (100, 768)), arrays.weight("w.embedding_table", (100, 768))
     assert (a == b).all() and a.std() == pytest.approx(0.02, rel=0.02)
-    assert measure.weight("L.0.p.weight", (768, 3072)).std() == pytest.approx(3072**-0.5, rel=0.02)
+    assert arrays.weight("L.0.p.weight", (768, 3072)).std() == pytest.approx(3072**-0.5, rel=0.02)
 
 
 def test_the_best_variant_counts_and_rounds_keep_minima(result):
