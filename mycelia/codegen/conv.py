@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from mycelia.codegen.gemm import Tile, store_partial
+from mycelia.codegen.gemm import Tile, column_vectors, dispatch, store_partial
 from mycelia.codegen.pack import load_wide
 from mycelia.codegen.text import BYTES, Function, Module, Operand, Value, constant
 
@@ -57,14 +57,26 @@ class PixelSum:
     Attributes:
         tile: the register tile; A gives up to ``tile.rows`` neighbouring scalars, B ``tile.width`` columns.
         table: rows of A come from a table of byte offsets; else row p is at ``p * a_row``.
+        columns: see `mycelia.codegen.gemm.Contraction`.
+        shortest: rows of C of the smaller tiles; others have one row more.
     """
 
     tile: Tile
     table: bool = True
+    columns: str = "any"
+    shortest: int = 5
 
     @property
     def key(self) -> str:
-        return f"pixelsum_{self.tile.key}{'_table' if self.table else ''}"
+        return f"pixelsum_{self.tile.key}_{self.columns}{self.shortest}{'_table' if self.table else ''}"
+
+    @property
+    def vectors(self) -> tuple[int, ...]:
+        return column_vectors(self.tile, self.columns)
+
+    @property
+    def heights(self) -> range:
+        return range(self.shortest, min(self.shortest + 1, self.tile.rows) + 1)
 
 
 SUM_POINTERS = ("a", "b", "c", "table", "zeros")
@@ -109,21 +121,10 @@ def pixel_sum(spec: PixelSum, symbol: str) -> str:
                 arguments = [f.params[0], f.at(tile.element, a, i), f.at(tile.element, b, panels.index),
                              f.at(tile.element, c, c_at), f.value(tap), images.index, f.value(image_end), pixels.index,
                              f.value(pixel_end), f.value(cols), begins]
-                after, wide, slim = f.fresh("done"), f.fresh("wide"), f.fresh("slim")
-                f.branch_if(f.icmp("sgt", cols, tile.lanes), wide, slim)
-                for label, vectors in ((wide, 2), (slim, 1)):
-                    f.start(label)
-                    cases = [f.fresh("case") for _ in range(tile.rows)]
-                    table = " ".join(f"i64 {k + 1}, label %{case}" for k, case in enumerate(cases[:-1]))
-                    f.line(f"switch i64 {height}, label %{cases[-1]} [ {table} ]")
-                    for k, case in enumerate(cases):
-                        f.start(case)
-                        f.call(f"{symbol}_tile{k + 1}x{vectors}", "void", *arguments)
-                        f.branch(after)
-                f.start(after)
+                dispatch(f, tile, spec.vectors, spec.heights, symbol, height, cols, arguments)
     f.ret(0)
-    for vectors in (1, 2):
-        for rows in range(1, tile.rows + 1):
+    for vectors in spec.vectors:
+        for rows in spec.heights:
             _sum_tile(module, spec, f"{symbol}_tile{rows}x{vectors}", rows, vectors)
     return str(module)
 
@@ -190,12 +191,15 @@ def _sum_tile(module: Module, spec: PixelSum, name: str, rows: int, vectors: int
             images.next(left.results)
         return images.results
 
+    def by_fit(emit: Callable[[bool], list[Value]]) -> list[Value]:
+        """``emit(partial)`` as the columns that are left fill the vectors or not."""
+        return emit(False) if spec.columns == "whole" else f.choose(full, lambda: emit(False), lambda: emit(True))
+
     row_addresses = [f.at(tile.element, c, f.mul(n, r)) for r in range(rows)]
     held = f.choose(begins, lambda: [zero] * (rows * vectors),
-                    lambda: f.choose(full, lambda: [x for p in row_addresses for x in read(p, False)],
-                                     lambda: [x for p in row_addresses for x in read(p, True)]))
+                    lambda: by_fit(lambda partial: [x for p in row_addresses for x in read(p, partial)]))
     held += [zero] * (rows * vectors * (phases - 1))
-    sums = f.choose(full, lambda: accumulate(held, False), lambda: accumulate(held, True))
+    sums = by_fit(lambda partial: accumulate(held, partial))
     count = rows * vectors
     for phase in range(1, phases):
         sums = [f.fadd(x, y) for x, y in zip(sums[:count], sums[phase * count:(phase + 1) * count])] + sums[count:]
@@ -205,6 +209,11 @@ def _sum_tile(module: Module, spec: PixelSum, name: str, rows: int, vectors: int
         if (k + 1) % vectors:
             f.store(sums[k], addresses[k])
     ends = [(sums[k], addresses[k]) for k in range(vectors - 1, count, vectors)]
+    if spec.columns == "whole":
+        for x, address in ends:
+            f.store(x, address)
+        f.ret()
+        return
     whole, part, done = f.fresh("whole"), f.fresh("part"), f.fresh("done")
     f.branch_if(full, whole, part)
     f.start(whole)

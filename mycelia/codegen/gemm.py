@@ -67,7 +67,7 @@ class Contraction:
         residual: a tensor laid out as C is added.
         relu: negative results become zero (NaN stays).
         columns: ``"whole"`` if N is a multiple of a panel, ``"narrow"`` if it is at most a vector, else ``"any"``.
-        tall: each tile has ``tile.rows`` or one row less.
+        shortest: rows of the smaller tiles; others have one row more.
     """
 
     tile: Tile
@@ -78,23 +78,31 @@ class Contraction:
     residual: bool = False
     relu: bool = False
     columns: str = "any"
-    tall: bool = False
+    shortest: int = 5
 
     @property
     def key(self) -> str:
-        names = ("table", "regular", "scatter", "bias", "residual", "relu", "tall")
+        names = ("table", "regular", "scatter", "bias", "residual", "relu")
         flags = "".join("_" + name for name in names if getattr(self, name))
-        return f"contraction_{self.tile.key}_{self.columns}{flags}"
+        return f"contraction_{self.tile.key}_{self.columns}{self.shortest}{flags}"
 
     @property
     def vectors(self) -> tuple[int, ...]:
-        """Numbers of vectors that tiles have."""
-        return {"whole": (self.tile.vectors,), "narrow": (1,), "any": tuple(range(1, self.tile.vectors + 1))}[self.columns]
+        return column_vectors(self.tile, self.columns)
 
     @property
     def heights(self) -> range:
-        """Numbers of rows that tiles have."""
-        return range(self.tile.rows - 1 if self.tall else 1, self.tile.rows + 1)
+        return range(self.shortest, min(self.shortest + 1, self.tile.rows) + 1)
+
+
+def column_class(tile: Tile, n: int) -> str:
+    """How ``n`` columns fit panels: ``"whole"`` panels, one ``"narrow"`` vector at most, or ``"any"``."""
+    return "whole" if n % tile.width == 0 else "narrow" if n <= tile.lanes else "any"
+
+
+def column_vectors(tile: Tile, columns: str) -> tuple[int, ...]:
+    """The numbers of vectors that tiles have in such a class."""
+    return {"whole": (tile.vectors,), "narrow": (1,), "any": tuple(range(1, tile.vectors + 1))}[columns]
 
 
 # Words of the argument table, in order.
@@ -176,12 +184,14 @@ def contraction(spec: Contraction, symbol: str) -> str:
                     a_tile = f.byte(a_tile, f.mul(m, w["a_row"]))
                 following = f.add(at, count)
                 last = f.cast("zext", f.icmp("eq", following, last_tile), "i64")
-                _dispatch(f, spec, symbol, f.add(w["tile_rows"], f.cast("zext", tall, "i64")), dict(
+                cols = f.value(f.sub(w["n"], panels.index))
+                arguments = dict(
                     args=f.params[0], a=a_tile, b=b_panel, c=f.byte(w["c"], c_at), ahead=ahead, share=share, bias=bias,
                     residual=f.byte(w["residual"], c_at), m=f.value(m), tile=f.value(f.sub(at, strips.index)), count=count,
                     first=taps.index, last=f.value(tap_end), run=f.value(f.sub(run_end, runs.index)),
-                    cols=f.value(f.sub(w["n"], panels.index)), begins=begins, ends=ends,
-                    spilling=f.select(spills, f.sub(count, last), 0)))
+                    cols=cols, begins=begins, ends=ends, spilling=f.select(spills, f.sub(count, last), 0))
+                dispatch(f, tile, spec.vectors, spec.heights, symbol, f.add(w["tile_rows"], f.cast("zext", tall, "i64")), cols,
+                         [arguments[name] for _, name in _RegisterTile.PARAMETERS])
                 after = f.add(j, count)
                 wrapped = f.icmp("eq", after, w["tiles"])
                 tiles.step = count
@@ -205,23 +215,23 @@ def _may_spill(f: Function, spec: Contraction, w: dict[str, Value]) -> Value:
     return result
 
 
-def _dispatch(f: Function, spec: Contraction, symbol: str, height: Operand, arguments: dict[str, Value]) -> None:
+def dispatch(f: Function, tile: Tile, vectors: Sequence[int], heights: Sequence[int], symbol: str, height: Operand,
+             cols: Operand, arguments: Sequence[Value]) -> None:
     """Calls the tile function for the number of rows and of vectors."""
-    values = [arguments[name] for _, name in _RegisterTile.PARAMETERS]
     done = f.fresh("done")
-    labels = {vectors: f.fresh("vectors") for vectors in spec.vectors}
+    labels = {count: f.fresh("vectors") for count in vectors}
     if len(labels) == 1:
         f.branch(*labels.values())
     else:
-        f.branch_if(f.icmp("sgt", arguments["cols"], spec.tile.lanes), labels[2], labels[1])
-    for vectors, label in labels.items():
+        f.branch_if(f.icmp("sgt", cols, tile.lanes), labels[2], labels[1])
+    for count, label in labels.items():
         f.start(label)
-        cases = {rows: f.fresh("rows") for rows in spec.heights}
+        cases = {rows: f.fresh("rows") for rows in heights}
         table = " ".join(f"i64 {rows}, label %{case}" for rows, case in cases.items())
-        f.line(f"switch i64 {height}, label %{cases[spec.tile.rows]} [ {table} ]")
+        f.line(f"switch i64 {height}, label %{cases[heights[-1]]} [ {table} ]")
         for rows, case in cases.items():
             f.start(case)
-            f.call(f"{symbol}_tile{rows}x{vectors}", "void", *values)
+            f.call(f"{symbol}_tile{rows}x{count}", "void", *arguments)
             f.branch(done)
     f.start(done)
 
@@ -273,9 +283,10 @@ class _RegisterTile:
         else:
             c_row = self.word("c_row")
             places = [f.mul(c_row, r) for r in rows]
-        self.prefetch(p["c"], places, write=True)
+        below = 0 if spec.scatter else f.mul(c_row, self.rows)
+        self.prefetch(f.byte(p["c"], below), places, write=True)
         if spec.residual:
-            self.prefetch(p["residual"], places)
+            self.prefetch(f.byte(p["residual"], below), places)
         sums = f.choose(p["begins"], lambda: [self.zero] * (self.rows * self.vectors), lambda: self.read(p["c"], places))
         sums += [self.zero] * (self.rows * self.vectors * (self.phases - 1))
         if spec.table:
@@ -291,7 +302,7 @@ class _RegisterTile:
         self.write(total, places, spill)
 
     def prefetch(self, base: Value, places: Sequence[Operand], write: bool = False) -> None:
-        """Asks for lines of a tensor laid out as C that are needed after the sum."""
+        """Asks for lines of a tensor laid out as C that the tile below needs."""
         for place in places:
             for at in range(0, self.vectors * self.step_bytes, LINE):
                 prefetch(self.f, self.f.byte(self.f.byte(base, place), at), write, 3)

@@ -8,6 +8,10 @@ import pytest
 
 import mycelia.kernels.cpu.conv  # noqa: F401
 from mycelia.ops import conv_layouts  # noqa: F401
+from mycelia.runtime.link import compile_object
+from mycelia.codegen import conv, gemm
+from mycelia.codegen.gemm import Tile
+from mycelia.codegen.target import ALL
 from mycelia.ir import operator
 
 CASES = {  # n, h, w, ic, oc, kernel, stride, pads, dilation, groups
@@ -155,3 +159,16 @@ def test_relu_keeps_nan():
     got = harness.apply("ConvNHWC", [x, packed], **attrs, kernel_size=kernel, out_channels=16, epilogue="relu",
                         has_bias=False, has_residual=False)
     assert np.isnan(got[0, 2:5, 2:5]).all() and not np.isnan(got[0, 0]).any()
+
+
+@pytest.mark.parametrize("target", ALL, ids=lambda t: t.cpu)
+@pytest.mark.parametrize("element", ["float", "double"])
+def test_text_compiles_for_every_target(target, element):
+    tile = Tile.of(target, element)
+    texts = [conv.pixel_sum(conv.PixelSum(tile, table, columns, shortest), "k")
+             for table, columns, shortest in ((True, "any", tile.rows - 1), (False, "whole", 1), (True, "narrow", 3))]
+    texts += [gemm.contraction(gemm.Contraction(tile, table=True, regular=True, bias=True), "k"),
+              conv.depthwise(conv.Depthwise(tile, True, True, True), "k"), conv.depthwise_sum(tile, "k")]
+    texts += [conv.pad_images(stored, tile, "k") for stored in (["double"] if element == "double" else ["float", "half", "bfloat"])]
+    for text in texts:
+        assert harness.undefined_symbols(compile_object(text, target)) <= {"memcpy", "memset", "memmove"}

@@ -106,8 +106,8 @@ def test_nothing_outside_the_result_is_written():
 def test_text_compiles_for_every_target(target, element):
     tile = Tile.of(target, element)
     texts = [gemm.contraction(spec, "k") for spec in (
-        Contraction(tile), Contraction(tile, table=True, bias=True, residual=True, relu=True, columns="whole", tall=True),
-        Contraction(tile, table=True, scatter=True, columns="narrow"))]
+        Contraction(tile), Contraction(tile, table=True, bias=True, residual=True, relu=True, columns="whole", shortest=tile.rows - 1),
+        Contraction(tile, table=True, scatter=True, columns="narrow", shortest=1))]
     stored = ["double"] if element == "double" else ["float", "half", "bfloat"]
     for kind in stored:
         texts += [pack.pack(tile, kind, order, "k") for order in ("rows", "columns", "strided")]

@@ -7,8 +7,13 @@ import numpy as np
 import pytest
 
 import mycelia.kernels.cpu.pool  # noqa: F401
+from mycelia.codegen import pool
+from mycelia.codegen.gemm import Tile
+from mycelia.codegen.pack import arithmetic
+from mycelia.codegen.target import ALL
 from mycelia.ir import operator
 from mycelia.ops import conv_layouts  # noqa: F401
+from mycelia.runtime.link import compile_object
 
 CASES = {  # n, h, w, c, kernel, stride, pads
     "halves": (2, 6, 8, 16, (2, 2), (2, 2), (0, 0, 0, 0)),
@@ -87,3 +92,12 @@ def test_padding_loses_against_minus_infinity():
     assert (y == -np.inf).all()
     dx = harness.apply("MaxPoolGradNHWC", [x, y, np.ones_like(y)], **window)
     np.testing.assert_array_equal(dx[0, :, :, 0], [[1, 0], [0, 0]])
+
+
+@pytest.mark.parametrize("target", ALL, ids=lambda t: t.cpu)
+@pytest.mark.parametrize("stored", ["float", "double", "half", "bfloat"])
+def test_text_compiles_for_every_target(target, stored):
+    tile = Tile.of(target, arithmetic(stored))
+    for kind in ("max", "avg"):
+        for text in (pool.pool(pool.Pooling(kind, tile, stored), "k"), pool.pool_grad(pool.Pooling(kind, tile, stored), "k")):
+            assert harness.undefined_symbols(compile_object(text, target)) <= {"memcpy", "memset", "memmove"}

@@ -109,8 +109,8 @@ def contract(spec: Contraction, shape: Shape, a: Arg, b: Arg, c: Arg, bias: Arg 
     work = tile_block * tile.rows * depth * tile.width
     panel_block = evenly(panels, max(CHUNK_WORK // work, 1))
     column_blocks = ceil_div(panels, panel_block)
-    columns = "whole" if s.n % tile.width == 0 else "narrow" if s.n <= tile.lanes else "any"
-    spec = replace(spec, columns=columns, tall=tile_rows >= tile.rows - 1, tile=replace(tile, unroll=_unroll(s.run, spec.table)))
+    spec = replace(spec, columns=gemm.column_class(tile, s.n), shortest=min(tile_rows, tile.rows - 1),
+                   tile=replace(tile, unroll=_unroll(s.run, spec.table)))
 
     symbol = "k_" + spec.key
     code = Code(symbol, spec.key, lambda: gemm.contraction(spec, symbol))
@@ -225,6 +225,7 @@ def pixel_sums(spec: PixelSum, *, a: Arg, b: Arg, c: Arg, offsets: np.ndarray | 
     pixel_block = evenly(pixels, at_once, 4)
     image_block = max(at_once // pixels, 1) if 0 < pixels <= at_once else 1
     zeros: Arg = Table(np.zeros(tile.rows * tile.itemsize, np.uint8)) if spec.table else 0
+    spec = replace(spec, columns=gemm.column_class(tile, n), shortest=min(tile_rows, tile.rows - 1))
     symbol = spec.key
     code = Code(symbol, spec.key, lambda: conv.pixel_sum(spec, symbol))
     row_blocks, column_blocks = ceil_div(all_tiles, tile_block), ceil_div(panels, panel_block)
