@@ -259,3 +259,13 @@ def atan2(m: VectorScalars, y: Scalar, x: Scalar) -> Scalar:
     r = m.select(negative, m.const(2 * hi, x.dtype) - (r - 2 * lo), r)
     r = m.select(m.logical_or(m.isnan(x), m.isnan(y)), x + y, r)
     return m.copysign(r, y)
+
+
+def turns(m: VectorScalars, v: Scalar) -> tuple[Scalar, Scalar]:
+    """cos and sin of ``2 pi v`` for v in [0, 1]: the quarter is exact, so that no reduction by pi is needed."""
+    quarters, n = nearest(m, v, 4.0)
+    r = m.fma(quarters, -0.25, v) * (4.0 * HALF_PI[False][0])
+    z = r * r
+    s, c = _sine(m, r, z), _cosine(m, r, z)
+    odd, following = _odd(m, n), n + 1
+    return _flip(m, m.select(odd, s, c), following), _flip(m, m.select(odd, c, s), n)

@@ -472,6 +472,11 @@ class VectorScalars:
     def asinh(self, x: Operand) -> Scalar: return self._math(math_hyperbolic.asinh, x)
     def acosh(self, x: Operand) -> Scalar: return self._math(math_hyperbolic.acosh, x)
     def atanh(self, x: Operand) -> Scalar: return self._math(math_hyperbolic.atanh, x)
+    def turns(self, v: Scalar) -> tuple[Scalar, Scalar]:
+        """cos and sin of ``2 pi v`` for v in [0, 1]."""
+        pair = math_trig.turns(self._strict, Scalar(self._strict, v.value, v.dtype))
+        return Scalar(self, pair[0].value, v.dtype), Scalar(self, pair[1].value, v.dtype)
+
     def erf(self, x: Operand) -> Scalar: return self._math(math_special.erf, x)
     def erfc(self, x: Operand) -> Scalar: return self._math(math_special.erfc, x)
 

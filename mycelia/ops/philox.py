@@ -68,14 +68,14 @@ def bits(state: np.ndarray, *, shape: Sequence[int], dtype: DType) -> tuple[np.n
 
 
 # bits of a uniform number: as many as the type's significand holds
-_PRECISION = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+PRECISION = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 
 
 def uniform(state: np.ndarray, *, shape: Sequence[int], dtype: DType) -> tuple[np.ndarray, np.ndarray]:
     """Uniform numbers of [0, 1): the leading bits of each word, as many as the type represents exactly."""
     wide = dtype is dtypes.float64
     state, words = bits(state, shape=shape, dtype=dtypes.uint64 if wide else dtypes.uint32)
-    kept, have = _PRECISION[dtype.name], 64 if wide else 32
+    kept, have = PRECISION[dtype.name], 64 if wide else 32
     leading = words >> words.dtype.type(have - kept)
     return state, (leading.astype(np.float64) * 2.0 ** -kept).astype(dtype.numpy)
 
@@ -83,20 +83,30 @@ def uniform(state: np.ndarray, *, shape: Sequence[int], dtype: DType) -> tuple[n
 def normal(state: np.ndarray, *, shape: Sequence[int], dtype: DType) -> tuple[np.ndarray, np.ndarray]:
     """Standard normal numbers in pairs (Box and Muller): elements 2k and 2k + 1 are ``r cos t`` and ``r sin
     t`` with
-    ``r = sqrt(-2 ln u)``, ``t = 2 pi v`` from words (draws of 64 bits) 2k and 2k + 1."""
+    ``r = sqrt(-2 ln u)``, ``t = 2 pi v`` from words (draws of 64 bits) 2k and 2k + 1. u is in the middle of a
+    step of 23 (52) bits, so that it is exact and never 0."""
     wide = dtype is dtypes.float64
     size = math.prod(shape)
     state, words = bits(state, shape=(size + size % 2,), dtype=dtypes.uint64 if wide else dtypes.uint32)
     first, second = words[0::2], words[1::2]
     if wide:
-        u = ((first >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0 ** -53
+        u = ((first >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0 ** -52
         v = (second >> np.uint64(11)).astype(np.float64) * 2.0 ** -53
     else:
-        u = ((first >> np.uint32(8)).astype(np.float64) + 0.5) * 2.0 ** -24
+        u = ((first >> np.uint32(9)).astype(np.float64) + 0.5) * 2.0 ** -23
         v = (second >> np.uint32(8)).astype(np.float64) * 2.0 ** -24
-    r, t = np.sqrt(-2 * np.log(u)), 2 * np.pi * v
-    pairs = np.stack([r * np.cos(t), r * np.sin(t)], 1)
+    r = np.sqrt(-2 * np.log(u))
+    pairs = np.stack([r * part for part in _turns(v)], 1)
     return state, pairs.reshape(-1)[:size].astype(dtype.numpy).reshape(shape)
+
+
+def _turns(v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """cos and sin of ``2 pi v``; the quarter is taken off exactly."""
+    quarter = np.rint(4 * v)
+    angle = (v - quarter / 4) * (2 * np.pi)
+    c, s = np.cos(angle), np.sin(angle)
+    turn = quarter.astype(np.int64) % 4
+    return np.choose(turn, [c, -s, -c, s]), np.choose(turn, [s, c, -s, -c])
 
 
 def bernoulli(state: np.ndarray, p: np.ndarray, *, shape: Sequence[int], dtype: DType) -> tuple[np.ndarray, np.ndarray]:
