@@ -150,6 +150,10 @@ def contraction(spec: Contraction, symbol: str) -> str:
     piece_bytes = f.mul(f.select(split_run, w["run_block"], f.mul(w["tap_block"], w["run"])), panel_bytes)
     share = f.div(piece_bytes, SHARES)
     spills = _may_spill(f, spec, w)
+    # What a spilling tile writes too much lies in later tiles of this chunk: the last ones, whose rows it may reach, do not spill.
+    reach = f.div(f.sub(tile.width, 1), f.maximum(w["n"], 1))
+    height = f.maximum(w["tile_rows"], 1)
+    safe_end = f.sub(last_tile, f.div(f.add(reach, f.sub(height, 1)), height))
 
     with (f.loop(first_tile, last_tile, w["strip"]) as strips,
           f.loop(0, f.maximum(w["taps"], 1), w["tap_block"]) as taps,
@@ -182,14 +186,12 @@ def contraction(spec: Contraction, symbol: str) -> str:
                 a_tile = f.byte(a_run, f.mul(image, w["a_image"]))
                 if not spec.table:
                     a_tile = f.byte(a_tile, f.mul(m, w["a_row"]))
-                following = f.add(at, count)
-                last = f.cast("zext", f.icmp("eq", following, last_tile), "i64")
                 cols = f.value(f.sub(w["n"], panels.index))
                 arguments = dict(
                     args=f.params[0], a=a_tile, b=b_panel, c=f.byte(w["c"], c_at), ahead=ahead, share=share, bias=bias,
                     residual=f.byte(w["residual"], c_at), m=f.value(m), tile=f.value(f.sub(at, strips.index)), count=count,
                     first=taps.index, last=f.value(tap_end), run=f.value(f.sub(run_end, runs.index)),
-                    cols=cols, begins=begins, ends=ends, spilling=f.select(spills, f.sub(count, last), 0))
+                    cols=cols, begins=begins, ends=ends, spilling=f.select(spills, f.sub(safe_end, at), 0))
                 dispatch(f, tile, spec.vectors, spec.heights, symbol, f.add(w["tile_rows"], f.cast("zext", tall, "i64")), cols,
                          [arguments[name] for _, name in _RegisterTile.PARAMETERS])
                 after = f.add(j, count)
