@@ -1,6 +1,7 @@
 """The name `mindspore`: a module of its own whose every name is Mycelia's.
 
-`install` puts a finder in front of ``sys.meta_path``. ``import mindspore.nn`` then gives the very module `mycelia.nn`; an installed
+`install` puts a finder in front of ``sys.meta_path``. ``import mindspore.nn`` then gives the very module
+`mycelia.nn`; an installed
 MindSpore is neither imported nor changed.
 """
 
@@ -120,7 +121,8 @@ def install() -> None:
         return
     if "mindspore" in sys.modules:
         raise RuntimeError(
-            f"mindspore was imported already, from {getattr(sys.modules['mindspore'], '__file__', 'somewhere')}; "
+            f"mindspore was imported already, from "
+            f"{getattr(sys.modules['mindspore'], '__file__', 'somewhere')}; "
             f"call mycelia.compat.install() before"
         )
     sys.meta_path.insert(0, _Finder())

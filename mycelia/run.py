@@ -1,4 +1,5 @@
-"""Runs a MindSpore script unchanged: ``mycelia run SCRIPT`` or ``python -m mycelia.run [--mode=GRAPH] [--device=CPU] SCRIPT``."""
+"""Runs a MindSpore script unchanged: ``mycelia run SCRIPT`` or ``python -m mycelia.run [--mode=GRAPH]
+[--device=CPU] SCRIPT``."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ def run_script(
         device: a device target; wins likewise.
 
     Returns:
-        The exit status: 0, what the script gave `sys.exit`, or 1 after an exception, whose traceback is printed without
+        The exit status: 0, what the script gave `sys.exit`, or 1 after an exception, whose traceback is
+            printed without
         the runner's own frames.
     """
     from mycelia import compat

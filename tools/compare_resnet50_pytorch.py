@@ -154,7 +154,7 @@ def arguments() -> argparse.Namespace:
 def main() -> int:
     asked = arguments()
     if asked.write:
-        np.savez(asked.write, **with_torch())
+        np.savez(asked.write, **with_torch())  # pyright: ignore[reportArgumentType]
         return 0
     with tempfile.TemporaryDirectory() as folder:
         os.environ["BENCH_ARRAYS"] = folder  # weights and images, drawn by one process and read by both

@@ -1,4 +1,6 @@
-"""What convolution needs beside the contraction: padded copies, sums over pixels (weight gradients), and depthwise kernels."""
+"""What convolution needs beside the contraction: padded copies, sums over pixels (weight gradients), and
+depthwise kernels."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -81,12 +83,27 @@ class PixelSum:
 
 SUM_POINTERS = ("a", "b", "c", "table", "zeros")
 SUM_NUMBERS = (
-    "pixels", "images",          # the sum goes over images x pixels
-    "pixel_block", "image_block",  # piece of it that stays in the cache
-    "run", "n",                  # extents of C beside the taps
-    "tiles", "tile_rows", "taller",  # tiles per tap, rows of the smaller ones, how many have one more
-    "all_tiles", "tile_block", "row_blocks", "panel_block", "column_blocks",
-    "a_row", "a_image", "a_outer", "b_row", "b_image", "b_outer", "c_outer",
+    "pixels",
+    "images",  # the sum goes over images x pixels
+    "pixel_block",
+    "image_block",  # piece of it that stays in the cache
+    "run",
+    "n",  # extents of C beside the taps
+    "tiles",
+    "tile_rows",
+    "taller",  # tiles per tap, rows of the smaller ones, how many have one more
+    "all_tiles",
+    "tile_block",
+    "row_blocks",
+    "panel_block",
+    "column_blocks",
+    "a_row",
+    "a_image",
+    "a_outer",
+    "b_row",
+    "b_image",
+    "b_outer",
+    "c_outer",
 )
 SUM_WORDS = SUM_POINTERS + SUM_NUMBERS
 
@@ -95,7 +112,7 @@ def pixel_sum(spec: PixelSum, symbol: str) -> str:
     """The text of the kernel; its argument words are `SUM_WORDS`."""
     module = Module()
     f = module.kernel(symbol)
-    tile, size = spec.tile, spec.tile.itemsize
+    tile = spec.tile
     w = dict(zip(SUM_WORDS, f.words(*["ptr"] * len(SUM_POINTERS), *["i64"] * len(SUM_NUMBERS))))
     column = f.rem(f.params[1], w["column_blocks"])
     rest = f.div(f.params[1], w["column_blocks"])
@@ -112,15 +129,28 @@ def pixel_sum(spec: PixelSum, symbol: str) -> str:
         with f.loop(0, f.maximum(w["pixels"], 1), w["pixel_block"]) as pixels:
             pixel_end = f.minimum(f.add(pixels.index, w["pixel_block"]), w["pixels"])
             begins = f.icmp("eq", f.op("i64", f"or i64 {images.index}, {pixels.index}"), 0)
-            with f.loop(first_tile, last_tile) as tiles, f.loop(first_column, last_column, tile.width) as panels:
+            with (
+                f.loop(first_tile, last_tile) as tiles,
+                f.loop(first_column, last_column, tile.width) as panels,
+            ):
                 tap, j = f.div(tiles.index, w["tiles"]), f.rem(tiles.index, w["tiles"])
                 i = f.add(f.mul(j, w["tile_rows"]), f.minimum(j, w["taller"]))
                 height = f.add(w["tile_rows"], f.cast("zext", f.icmp("slt", j, w["taller"]), "i64"))
                 cols = f.sub(w["n"], panels.index)
                 c_at = f.add(f.mul(f.add(f.mul(tap, w["run"]), i), w["n"]), panels.index)
-                arguments = [f.params[0], f.at(tile.element, a, i), f.at(tile.element, b, panels.index),
-                             f.at(tile.element, c, c_at), f.value(tap), images.index, f.value(image_end), pixels.index,
-                             f.value(pixel_end), f.value(cols), begins]
+                arguments = [
+                    f.params[0],
+                    f.at(tile.element, a, i),
+                    f.at(tile.element, b, panels.index),
+                    f.at(tile.element, c, c_at),
+                    f.value(tap),
+                    images.index,
+                    f.value(image_end),
+                    pixels.index,
+                    f.value(pixel_end),
+                    f.value(cols),
+                    begins,
+                ]
                 dispatch(f, tile, spec.vectors, spec.heights, symbol, height, cols, arguments)
     f.ret(0)
     for vectors in spec.vectors:
@@ -131,10 +161,25 @@ def pixel_sum(spec: PixelSum, symbol: str) -> str:
 
 def _sum_tile(module: Module, spec: PixelSum, name: str, rows: int, vectors: int) -> None:
     tile, size = spec.tile, spec.tile.itemsize
-    f = module.function(name, "void", [
-        ("ptr", "args"), ("ptr", "a"), ("ptr", "b"), ("ptr", "c"), ("i64", "tap"), ("i64", "first_image"),
-        ("i64", "last_image"), ("i64", "first"), ("i64", "last"), ("i64", "cols"), ("i1", "begins")],
-        internal=True, attributes="nounwind noinline")
+    f = module.function(
+        name,
+        "void",
+        [
+            ("ptr", "args"),
+            ("ptr", "a"),
+            ("ptr", "b"),
+            ("ptr", "c"),
+            ("i64", "tap"),
+            ("i64", "first_image"),
+            ("i64", "last_image"),
+            ("i64", "first"),
+            ("i64", "last"),
+            ("i64", "cols"),
+            ("i1", "begins"),
+        ],
+        internal=True,
+        attributes="nounwind noinline",
+    )
     args, a, b, c, tap, first_image, last_image, first, last, cols, begins = f.params
 
     def word(name: str) -> Value:
@@ -156,8 +201,12 @@ def _sum_tile(module: Module, spec: PixelSum, name: str, rows: int, vectors: int
 
     def read(base: Value, partial: bool) -> list[Value]:
         addresses = [f.byte(base, v * tile.lanes * size) for v in range(vectors)]
-        return [f.masked_load(tile.vector, p, mask) if partial and v == vectors - 1 else f.load(tile.vector, p, size)
-                for v, p in enumerate(addresses)]
+        return [
+            f.masked_load(tile.vector, p, mask)
+            if partial and v == vectors - 1
+            else f.load(tile.vector, p, size)
+            for v, p in enumerate(addresses)
+        ]
 
     def accumulate(sums: list[Value], partial: bool) -> list[Value]:
         def step(sums: list[Value], at: Operand, a_base: Value, b_base: Value, phase: int) -> None:
@@ -193,16 +242,25 @@ def _sum_tile(module: Module, spec: PixelSum, name: str, rows: int, vectors: int
 
     def by_fit(emit: Callable[[bool], list[Value]]) -> list[Value]:
         """``emit(partial)`` as the columns that are left fill the vectors or not."""
-        return emit(False) if spec.columns == "whole" else f.choose(full, lambda: emit(False), lambda: emit(True))
+        return (
+            emit(False)
+            if spec.columns == "whole"
+            else f.choose(full, lambda: emit(False), lambda: emit(True))
+        )
 
     row_addresses = [f.at(tile.element, c, f.mul(n, r)) for r in range(rows)]
-    held = f.choose(begins, lambda: [zero] * (rows * vectors),
-                    lambda: by_fit(lambda partial: [x for p in row_addresses for x in read(p, partial)]))
+    held = f.choose(
+        begins,
+        lambda: [zero] * (rows * vectors),
+        lambda: by_fit(lambda partial: [x for p in row_addresses for x in read(p, partial)]),
+    )
     held += [zero] * (rows * vectors * (phases - 1))
     sums = by_fit(lambda partial: accumulate(held, partial))
     count = rows * vectors
     for phase in range(1, phases):
-        sums = [f.fadd(x, y) for x, y in zip(sums[:count], sums[phase * count:(phase + 1) * count])] + sums[count:]
+        sums = [f.fadd(x, y) for x, y in zip(sums[:count], sums[phase * count : (phase + 1) * count])] + sums[
+            count:
+        ]
 
     addresses = [f.byte(p, v * tile.lanes * size) for p in row_addresses for v in range(vectors)]
     for k in range(count):
@@ -227,8 +285,22 @@ def _sum_tile(module: Module, spec: PixelSum, name: str, rows: int, vectors: int
     f.ret()
 
 
-DEPTHWISE_WORDS = ("x", "weights", "y", "bias", "residual", "table", "pixels", "images", "taps", "channels", "x_image",
-                   "y_image", "block", "blocks")
+DEPTHWISE_WORDS = (
+    "x",
+    "weights",
+    "y",
+    "bias",
+    "residual",
+    "table",
+    "pixels",
+    "images",
+    "taps",
+    "channels",
+    "x_image",
+    "y_image",
+    "block",
+    "blocks",
+)
 
 
 @dataclass(frozen=True)
@@ -246,9 +318,17 @@ class Depthwise:
         return f"depthwise_{self.tile.element}x{self.tile.lanes}{flags}"
 
 
-def channel_blocks(f: Function, tile: Tile, first: Operand, last: Operand, vectors: int,
-                   emit: Callable[[Operand, int, Value | None], None]) -> None:
-    """Calls ``emit(channel, vectors, left)`` for blocks of several vectors, for single vectors, and for what is left (``left`` lanes)."""
+def channel_blocks(
+    f: Function,
+    tile: Tile,
+    first: Operand,
+    last: Operand,
+    vectors: int,
+    emit: Callable[[Operand, int, Value | None], None],
+) -> None:
+    """Calls ``emit(channel, vectors, left)`` for blocks of several vectors, for single vectors, and for
+    what is left (``left`` lanes)."""
+
     def whole(width: int) -> Operand:
         return f.sub(last, f.rem(f.sub(last, first), width))
 
@@ -288,7 +368,9 @@ def depthwise(spec: Depthwise, symbol: str) -> str:
 
             sums = [constant(0.0, tile.vector)] * vectors
             with f.loop(0, w["taps"], 1, sums) as taps:
-                offset = f.load("i32", f.at("i32", w["table"], f.add(f.mul(taps.index, w["pixels"]), pixels.index)))
+                offset = f.load(
+                    "i32", f.at("i32", w["table"], f.add(f.mul(taps.index, w["pixels"]), pixels.index))
+                )
 
                 def add() -> list[Value]:
                     at = f.at(tile.element, f.byte(x, f.cast("sext", offset, "i64")), channel)
@@ -299,7 +381,9 @@ def depthwise(spec: Depthwise, symbol: str) -> str:
             sums = taps.results
             at = f.add(row, channel)
             if spec.bias:
-                sums = [f.fadd(s, read(f.at(tile.element, w["bias"], channel), v)) for v, s in enumerate(sums)]
+                sums = [
+                    f.fadd(s, read(f.at(tile.element, w["bias"], channel), v)) for v, s in enumerate(sums)
+                ]
             if spec.residual:
                 sums = [f.fadd(s, read(f.at(tile.element, residual, at), v)) for v, s in enumerate(sums)]
             if spec.relu:

@@ -1,4 +1,6 @@
-"""Moving elements without looking at them: strided copies, blocked transposes, fills. Only the element's size matters."""
+"""Moving elements without looking at them: strided copies, blocked transposes, fills. Only the element's
+size matters."""
+
 from __future__ import annotations
 
 from mycelia.codegen.fused import CONTIGUOUS, REPEATED, STRIDED, load_lanes
@@ -16,7 +18,8 @@ SIDE = 8  # a transpose works in blocks of 8 by 8
 def copy_text(symbol: str, itemsize: int, rank: int, walk: str, target: Target) -> str:
     """Copies between two strided arrays, walking the destination's dimensions in order.
 
-    Words: addresses of source and destination; elements in all, per chunk; with several dimensions their sizes; then for source and
+    Words: addresses of source and destination; elements in all, per chunk; with several dimensions their
+    sizes; then for source and
     destination strides in bytes in the outer dimensions and, where it is not 0 or dense, in the innermost.
 
     Args:
@@ -39,7 +42,9 @@ def copy_text(symbol: str, itemsize: int, rank: int, walk: str, target: Target) 
     begin = f.mul(f.params[1], each)
     end = f.minimum(f.add(begin, each), total)
     dtype = RAW[itemsize]
-    m, one = VectorScalars(f, target.lanes(itemsize)), VectorScalars(f, 1)
+    # scattered elements are gathered one by one: more lanes would only make the code longer
+    lanes = target.lanes(itemsize) if walk[0] != STRIDED else min(8, target.lanes(itemsize))
+    m, one = VectorScalars(f, lanes), VectorScalars(f, 1)
     with rows(f, begin, end, sizes[-1] if outer else total, sizes[:-1], strides) as row:
         read, write = f.byte(source, row.offsets[0]), f.byte(sink, row.offsets[1])
         _copy_row(f, m, one, dtype, walk, read, write, steps, row.lo, row.hi)
@@ -47,8 +52,18 @@ def copy_text(symbol: str, itemsize: int, rank: int, walk: str, target: Target) 
     return str(module)
 
 
-def _copy_row(f: Function, m: VectorScalars, one: VectorScalars, dtype: DType, walk: str, read: Value, write: Value,
-              steps: list[Operand], lo: Value, hi: Value) -> None:
+def _copy_row(
+    f: Function,
+    m: VectorScalars,
+    one: VectorScalars,
+    dtype: DType,
+    walk: str,
+    read: Value,
+    write: Value,
+    steps: list[Operand],
+    lo: Value,
+    hi: Value,
+) -> None:
     type = f"i{dtype.bits}"
     repeated = one.load(dtype, read) if walk[0] == REPEATED else None
 
@@ -62,7 +77,7 @@ def _copy_row(f: Function, m: VectorScalars, one: VectorScalars, dtype: DType, w
 
     at: Operand = lo
     if walk[1] == CONTIGUOUS:
-        for count in (4, 1):
+        for count in (4, 1) if walk[0] != STRIDED else (1,):
             step = m.lanes * count
             whole = f.add(at, f.mul(f.div(f.sub(hi, at), step), step))
             with f.loop(at, whole, step) as loop:
@@ -75,9 +90,11 @@ def _copy_row(f: Function, m: VectorScalars, one: VectorScalars, dtype: DType, w
 
 def _transposed(f: Function, block: list[Value]) -> list[Value]:
     """Eight vectors of eight, transposed by three rounds of pairwise shuffles."""
-    for distance, low, high in ((1, (0, 8, 1, 9, 4, 12, 5, 13), (2, 10, 3, 11, 6, 14, 7, 15)),
-                                (2, (0, 1, 8, 9, 4, 5, 12, 13), (2, 3, 10, 11, 6, 7, 14, 15)),
-                                (4, (0, 1, 2, 3, 8, 9, 10, 11), (4, 5, 6, 7, 12, 13, 14, 15))):
+    for distance, low, high in (
+        (1, (0, 8, 1, 9, 4, 12, 5, 13), (2, 10, 3, 11, 6, 14, 7, 15)),
+        (2, (0, 1, 8, 9, 4, 5, 12, 13), (2, 3, 10, 11, 6, 7, 14, 15)),
+        (4, (0, 1, 2, 3, 8, 9, 10, 11), (4, 5, 6, 7, 12, 13, 14, 15)),
+    ):
         fresh = list(block)
         for i in range(SIDE):
             if not i & distance:
@@ -89,16 +106,21 @@ def _transposed(f: Function, block: list[Value]) -> list[Value]:
 
 
 def transpose_text(symbol: str, itemsize: int, outer: int, target: Target) -> str:
-    """Copies ``[outer..., rows, columns]`` whose columns are far apart in the source but whose rows are adjacent there.
+    """Copies ``[outer..., rows, columns]`` whose columns are far apart in the source but whose rows are
+    adjacent there.
 
     A chunk takes units: a unit is a strip of ``strip`` columns by ``segment`` rows of one outer position.
-    Words: addresses of source and destination; units in all, per chunk; rows, columns; segment; strips, segments; bytes between columns in
-    the source, between rows in the destination; outer sizes; outer strides in bytes of source and of destination.
+    Words: addresses of source and destination; units in all, per chunk; rows, columns; segment; strips,
+    segments; bytes between columns in
+    the source, between rows in the destination; outer sizes; outer strides in bytes of source and of
+    destination.
     """
     module = Module()
     f = module.kernel(symbol)
     source, sink = f.words("ptr", "ptr")
-    units, each, n_rows, n_columns, segment, strips, segments, column_step, row_step = f.words(*["i64"] * 9, first=2)
+    units, each, n_rows, n_columns, segment, strips, segments, column_step, row_step = f.words(
+        *["i64"] * 9, first=2
+    )
     sizes = f.words(*["i64"] * outer, first=11)
     strides = [f.words(*["i64"] * outer, first=11 + outer * (1 + k)) for k in (0, 1)]
     strip = strip_of(itemsize)
@@ -115,7 +137,10 @@ def transpose_text(symbol: str, itemsize: int, outer: int, target: Target) -> st
         read, write = f.byte(source, offsets[0]), f.byte(sink, offsets[1])
 
         def place(r: Operand, c: Operand, read: Value = read, write: Value = write) -> tuple[Value, Value]:
-            return (f.at(type, f.byte(read, f.mul(c, column_step)), r), f.at(type, f.byte(write, f.mul(r, row_step)), c))
+            return (
+                f.at(type, f.byte(read, f.mul(c, column_step)), r),
+                f.at(type, f.byte(write, f.mul(r, row_step)), c),
+            )
 
         whole_columns = f.add(column, f.mul(f.div(f.sub(column_end, column), SIDE), SIDE))
         whole_rows = f.add(row, f.mul(f.div(f.sub(row_end, row), SIDE), SIDE))
@@ -123,7 +148,10 @@ def transpose_text(symbol: str, itemsize: int, outer: int, target: Target) -> st
             block = [f.load(wide, place(down.index, f.add(along.index, k))[0], itemsize) for k in range(SIDE)]
             for k, value in enumerate(_transposed(f, block)):
                 f.store(value, place(f.add(down.index, k), along.index)[1], itemsize)
-        for r0, r1, c0, c1 in ((whole_rows, row_end, column, whole_columns), (row, row_end, whole_columns, column_end)):
+        for r0, r1, c0, c1 in (
+            (whole_rows, row_end, column, whole_columns),
+            (row, row_end, whole_columns, column_end),
+        ):
             with f.loop(r0, r1) as down, f.loop(c0, c1) as along:
                 a, b = place(down.index, along.index)
                 f.store(f.load(type, a), b)
@@ -137,7 +165,8 @@ def strip_of(itemsize: int) -> int:
 
 
 def fill_text(symbol: str, itemsize: int, target: Target) -> str:
-    """Writes one element everywhere. Words: address; elements in all, per chunk; the element in the low bits of a word."""
+    """Writes one element everywhere. Words: address; elements in all, per chunk; the element in the low
+    bits of a word."""
     module = Module()
     f = module.kernel(symbol)
     (sink,) = f.words("ptr")

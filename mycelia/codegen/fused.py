@@ -1,9 +1,12 @@
 """Pointwise clusters: one pass over the iteration space, everything in between in registers.
 
-Words of the kernel: addresses of the inputs, of the outputs; elements in all, elements per chunk; if there are several collapsed
-dimensions their sizes; then, for each input, its strides in bytes in the outer dimensions and, where its innermost
+Words of the kernel: addresses of the inputs, of the outputs; elements in all, elements per chunk; if there
+are several collapsed
+dimensions their sizes; then, for each input, its strides in bytes in the outer dimensions and, where its
+innermost
 stride is neither 0 nor that of a dense row, that stride.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -23,8 +26,15 @@ def patterns(space: Space) -> str:
     return "".join(CONTIGUOUS if s[-1] == 1 else REPEATED if s[-1] == 0 else STRIDED for s in space.strides)
 
 
-def load_lanes(m: VectorScalars, dtype: DType, pattern: str, address: Value, index: Operand, stride: Operand,
-               mask: Value | None = None) -> Scalar:
+def load_lanes(
+    m: VectorScalars,
+    dtype: DType,
+    pattern: str,
+    address: Value,
+    index: Operand,
+    stride: Operand,
+    mask: Value | None = None,
+) -> Scalar:
     """The elements from ``index`` on of a row: adjacent ones at once, others lane by lane."""
     f = m.f
     if pattern == CONTIGUOUS:
@@ -34,8 +44,10 @@ def load_lanes(m: VectorScalars, dtype: DType, pattern: str, address: Value, ind
         return m.from_memory(dtype, f.load(one, f.byte(address, f.mul(index, stride))))
     raw = Value("zeroinitializer" if mask is not None else "poison", type)
     for lane in range(m.lanes):
+
         def read(lane: int = lane, raw: Value = raw) -> list[Value]:
             return [f.insert(raw, f.load(one, f.byte(address, f.mul(f.add(index, lane), stride))), lane)]
+
         raw = read()[0] if mask is None else f.choose(f.extract(mask, lane), read, lambda raw=raw: [raw])[0]
     return m.from_memory(dtype, raw)
 
@@ -50,12 +62,15 @@ def unrolling(length: int) -> int:
     return 4 if length <= 8 else 2 if length <= 24 else 1
 
 
-def text(symbol: str, program: Program, space_rank: int, walk: str, target: Target, streaming: bool = False) -> str:
+def text(
+    symbol: str, program: Program, space_rank: int, walk: str, target: Target, streaming: bool = False
+) -> str:
     """The kernel's IR.
 
     Args:
         walk: a letter per input, see `patterns`.
-        streaming: write around the caches; for dense outputs, much larger than them, of one collapsed dimension.
+        streaming: write around the caches; for dense outputs, much larger than them, of one collapsed
+            dimension.
     """
     module = Module()
     f = module.kernel(symbol)
@@ -83,7 +98,7 @@ def text(symbol: str, program: Program, space_rank: int, walk: str, target: Targ
         reads = [f.byte(p, o) for p, o in zip(sources, row.offsets)]
         writes = [f.at(memory_type(d, 1), p, origin) for d, p in zip(program.outputs, targets)]
         segment = (f, program, walk, target, lanes, unroll, reads, steps, writes, row.lo, row.hi)
-        if streaming:   # such stores fault where an output is not aligned, as memory shared with NumPy may be
+        if streaming:  # such stores fault where an output is not aligned, as memory shared with NumPy may be
             aligned = _aligned(f, targets, target.vector_bytes)
             with f.when(aligned):
                 _segment(*segment, streaming=True)
@@ -106,19 +121,38 @@ def _aligned(f: Function, pointers: list[Value], alignment: int) -> Value:
     return f.icmp("eq", f.binary("and", merged, f.value(alignment - 1)), 0)
 
 
-def _segment(f: Function, program: Program, walk: str, target: Target, lanes: int, unroll: int, reads: list[Value],
-             steps: list[Operand], writes: list[Value], lo: Value, hi: Value, streaming: bool) -> None:
+def _segment(
+    f: Function,
+    program: Program,
+    walk: str,
+    target: Target,
+    lanes: int,
+    unroll: int,
+    reads: list[Value],
+    steps: list[Operand],
+    writes: list[Value],
+    lo: Value,
+    hi: Value,
+    streaming: bool,
+) -> None:
     """Computes elements [lo, hi) of one row."""
     vectors, scalars = VectorScalars(f, lanes), VectorScalars(f, 1)
-    repeated = {i: scalars.load(program.inputs[i], reads[i]) for i, pattern in enumerate(walk) if pattern == REPEATED}
+    repeated = {
+        i: scalars.load(program.inputs[i], reads[i]) for i, pattern in enumerate(walk) if pattern == REPEATED
+    }
     splats = {i: vectors.wrap(f.splat(x.value, lanes), x.dtype) for i, x in repeated.items()}
 
     def block(m: VectorScalars, index: Operand, count: int = 1, mask: Value | None = None) -> None:
         """All loads, then the code, then all stores, so that an output may lie where an input did."""
         starts = [f.add(index, k * m.lanes) for k in range(count)]
         fixed = splats if m is vectors else repeated
-        loaded = [[fixed[i] if i in fixed else load_lanes(m, d, walk[i], reads[i], start, steps[i], mask)
-                   for i, d in enumerate(program.inputs)] for start in starts]
+        loaded = [
+            [
+                fixed[i] if i in fixed else load_lanes(m, d, walk[i], reads[i], start, steps[i], mask)
+                for i, d in enumerate(program.inputs)
+            ]
+            for start in starts
+        ]
         results = [program.emit(m, xs) for xs in loaded]
         for start, values in zip(starts, results):
             for value, dtype, pointer in zip(values, program.outputs, writes):

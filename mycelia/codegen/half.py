@@ -1,8 +1,11 @@
-"""float16 and bfloat16 are storage types: read as float, computed in float, rounded to nearest even when stored.
+"""float16 and bfloat16 are storage types: read as float, computed in float, rounded to nearest even when
+stored.
 
-Rounding to bfloat16 is integer arithmetic, and float64 is brought to float by rounding to odd first, because processors without the
+Rounding to bfloat16 is integer arithmetic, and float64 is brought to float by rounding to odd first,
+because processors without the
 matching instruction would call a library function that does not exist here.
 """
+
 from __future__ import annotations
 
 from mycelia.codegen.text import Function, Value, constant, lanes, vector
@@ -22,11 +25,14 @@ def to_float16(f: Function, x: Value) -> Value:
 
 def from_bfloat16(f: Function, bits: Value) -> Value:
     wide = f.cast("zext", bits, vector(lanes(bits.type), "i32"))
-    return f.cast("bitcast", f.binary("shl", wide, constant(16, wide.type)), vector(lanes(bits.type), "float"))
+    return f.cast(
+        "bitcast", f.binary("shl", wide, constant(16, wide.type)), vector(lanes(bits.type), "float")
+    )
 
 
 def to_bfloat16(f: Function, x: Value) -> Value:
-    """Rounds to nearest even: adds 0x7fff, plus one if the last kept bit is odd, and drops 16 bits; NaN stays a quiet NaN."""
+    """Rounds to nearest even: adds 0x7fff, plus one if the last kept bit is odd, and drops 16 bits; NaN
+    stays a quiet NaN."""
     n = lanes(x.type)
     word = vector(n, "i32")
     bits = f.cast("bitcast", x, word)
@@ -38,7 +44,8 @@ def to_bfloat16(f: Function, x: Value) -> Value:
 
 
 def round_to_odd(f: Function, x: Value) -> Value:
-    """``double`` to ``float`` toward zero, with the last bit set when inexact, so that a second rounding is correct."""
+    """``double`` to ``float`` toward zero, with the last bit set when inexact, so that a second rounding is
+    correct."""
     n = lanes(x.type)
     word, single = vector(n, "i32"), vector(n, "float")
     near = f.cast("fptrunc", x, single)

@@ -1,6 +1,7 @@
 """Reading and adding by index along one axis of ``[outer, axis, inner]``.
 
-An index counts from the end when it is negative; one out of range ends the kernel with status 1. Adding goes in the order of the
+An index counts from the end when it is negative; one out of range ends the kernel with status 1. Adding
+goes in the order of the
 indices within one part of the result, and chunks own disjoint parts.
 """
 from __future__ import annotations
@@ -58,7 +59,8 @@ def gather_text(symbol: str, itemsize: int, index: DType, long_rows: bool, targe
 def scatter_add_text(symbol: str, dtype: DType, total: DType, index: DType, target: Target) -> str:
     """Adds rows of dy to the rows of dx that the indices name; dx begins as zeros.
 
-    A unit is one outer position's columns ``[tile * width, (tile + 1) * width)``. Words: addresses of indices, dy, dx; units in all,
+    A unit is one outer position's columns ``[tile * width, (tile + 1) * width)``. Words: addresses of
+    indices, dy, dx; units in all,
     per chunk; indices; extent of the axis; inner; width; tiles.
     """
     module = Module()
@@ -99,7 +101,8 @@ def scatter_add_text(symbol: str, dtype: DType, total: DType, index: DType, targ
 def gather_elements_text(symbol: str, itemsize: int, index: DType, target: Target) -> str:
     """Element by element: ``y[o, j, k] = x[o, indices[o, j, k], k]``.
 
-    Words: addresses of x, indices, y; rows ``(o, j)`` in all, per chunk; indices along the axis; extent of the axis; inner.
+    Words: addresses of x, indices, y; rows ``(o, j)`` in all, per chunk; indices along the axis; extent of
+    the axis; inner.
     """
     module = Module()
     f = module.kernel(symbol)

@@ -1,8 +1,11 @@
 """exp and its kin, written in the scalar vocabulary, for float32 and float64.
 
-``exp(x) = 2**n * exp(r)`` with ``n`` the integer nearest to ``x / ln 2`` and ``|r| <= ln 2 / 2``; ``exp(r)`` is a minimax polynomial.
-Adding 1.5 * 2**(p-1) to a float leaves the integer nearest to it in the low bits, which serves as exponent without a conversion.
+``exp(x) = 2**n * exp(r)`` with ``n`` the integer nearest to ``x / ln 2`` and ``|r| <= ln 2 / 2``;
+``exp(r)`` is a minimax polynomial.
+Adding 1.5 * 2**(p-1) to a float leaves the integer nearest to it in the low bits, which serves as exponent
+without a conversion.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -15,14 +18,34 @@ if TYPE_CHECKING:
 
 # (exp(r) - 1 - r) / r**2 on |r| <= ln 2 / 2, highest power first
 EXP32 = (0.0013926184, 0.00836317893, 0.0416665561, 0.166665763, 0.5)
-EXP64 = (2.510038549551032e-08, 2.7620088445409746e-07, 2.7557268459997064e-06, 2.4801521295954376e-05,
-         0.00019841269863053618, 0.0013888888917213717, 0.008333333333330062, 0.04166666666662413,
-         0.16666666666666669, 0.5)
+EXP64 = (
+    2.510038549551032e-08,
+    2.7620088445409746e-07,
+    2.7557268459997064e-06,
+    2.4801521295954376e-05,
+    0.00019841269863053618,
+    0.0013888888917213717,
+    0.008333333333330062,
+    0.04166666666662413,
+    0.16666666666666669,
+    0.5,
+)
 # (2**r - 1) / r on |r| <= 1/2
 EXP2_32 = (0.000154531634, 0.00133908633, 0.00961808302, 0.0555035695, 0.240226507, 0.693147182)
-EXP2_64 = (2.5729324177362305e-11, 4.4558179083360645e-10, 7.0548973041554995e-09, 1.0178057087733941e-07,
-           1.3215486808705563e-06, 1.5252733841556773e-05, 0.00015403530393370734, 0.001333355814640647,
-           0.00961812910762848, 0.055504108664821625, 0.24022650695910072, 0.6931471805599453)
+EXP2_64 = (
+    2.5729324177362305e-11,
+    4.4558179083360645e-10,
+    7.0548973041554995e-09,
+    1.0178057087733941e-07,
+    1.3215486808705563e-06,
+    1.5252733841556773e-05,
+    0.00015403530393370734,
+    0.001333355814640647,
+    0.00961812910762848,
+    0.055504108664821625,
+    0.24022650695910072,
+    0.6931471805599453,
+)
 LOG2E = 1.4426950408889634
 LN2_32 = (0.6931471824645996, -1.9046542121259336e-09)
 LN2_64 = (0.6931471805599453, 2.3190468138462996e-17)
@@ -52,7 +75,8 @@ def magic(x: Scalar) -> float:
 
 
 def nearest(m: VectorScalars, x: Scalar, factor: float) -> tuple[Scalar, Scalar]:
-    """The integer nearest to ``x * factor``: as a float, and as an integer. Neither traps nor is undefined on NaN."""
+    """The integer nearest to ``x * factor``: as a float, and as an integer. Neither traps nor is undefined
+    on NaN."""
     shifted = m.fma(x, factor, magic(x))
     return shifted - magic(x), m.bits(shifted) - m.bits(m.const(magic(x), x.dtype))
 
@@ -64,7 +88,8 @@ def power_of_two(m: VectorScalars, n: Scalar) -> Scalar:
 
 
 def scale(m: VectorScalars, x: Scalar, n: Scalar) -> Scalar:
-    """x * 2**n for |n| up to twice the exponent range, through two factors, so that overflow and denormals come out right."""
+    """x * 2**n for |n| up to twice the exponent range, through two factors, so that overflow and denormals
+    come out right."""
     half = m.shift_right(n, m.const(1, n.dtype))
     return x * power_of_two(m, half) * power_of_two(m, n - half)
 
@@ -93,7 +118,9 @@ def exp_nonpositive(m: VectorScalars, x: Scalar) -> Scalar:
     lowest = -87.0 if single(x) else -708.0
     under = m.lt(x, lowest)
     _, n, r = reduced(m, m.select(under, m.const(lowest, x.dtype), x))
-    result = m.from_bits(m.bits(exp_minus_one(m, r) + 1.0) + m.shift_left(n, m.const(23 if single(x) else 52, n.dtype)))
+    result = m.from_bits(
+        m.bits(exp_minus_one(m, r) + 1.0) + m.shift_left(n, m.const(23 if single(x) else 52, n.dtype))
+    )
     return m.select(under, m.const(0.0, x.dtype), result)
 
 

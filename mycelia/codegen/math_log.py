@@ -1,8 +1,11 @@
 """Logarithms in the scalar vocabulary.
 
-``x = 2**e * w`` with ``w`` in [sqrt(1/2), sqrt 2); with ``f = w - 1``, ``s = f / (2 + f)``, ``log w = 2 atanh s``, whose series in
-``z = s * s`` converges fast. It is summed as ``f - (f*f/2 - s*(f*f/2 + z*L(z)))``, whose leading term is exact.
+``x = 2**e * w`` with ``w`` in [sqrt(1/2), sqrt 2); with ``f = w - 1``, ``s = f / (2 + f)``, ``log w = 2
+atanh s``, whose series in
+``z = s * s`` converges fast. It is summed as ``f - (f*f/2 - s*(f*f/2 + z*L(z)))``, whose leading term is
+exact.
 """
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -14,23 +17,37 @@ if TYPE_CHECKING:
 
 # (2 atanh(s) / s - 2) / z with z = s * s, on w in [sqrt(1/2), sqrt 2]
 LOG32 = (0.233304679, 0.285508215, 0.400001228, 0.666666687)
-LOG64 = (0.14616449685043406, 0.15331721600556042, 0.18182889125261723, 0.2222221113479508, 0.28571428625975487,
-         0.39999999999899505, 0.666666666666667)
+LOG64 = (
+    0.14616449685043406,
+    0.15331721600556042,
+    0.18182889125261723,
+    0.2222221113479508,
+    0.28571428625975487,
+    0.39999999999899505,
+    0.666666666666667,
+)
 LOG10E = 0.4342944819032518
-LOG10_2 = {True: (0.3010300099849701, -1.432098883924482e-08), False: (0.3010299956639812, -2.8037281277851704e-18)}
+LOG10_2 = {
+    True: (0.3010300099849701, -1.432098883924482e-08),
+    False: (0.3010299956639812, -2.8037281277851704e-18),
+}
 
 
 def split_exponent(m: VectorScalars, x: Scalar) -> tuple[Scalar, Scalar]:
     """e (as a float) and w of ``x = 2**e * w`` for positive finite x, denormals included."""
-    mantissa, tiny, lift, root = (23, 1.1754944e-38, 8388608.0, 0.70710677) if single(x) else (
-        52, 2.2250738585072014e-308, 4503599627370496.0, 0.7071067811865476)
+    mantissa, tiny, lift, root = (
+        (23, 1.1754944e-38, 8388608.0, 0.70710677)
+        if single(x)
+        else (52, 2.2250738585072014e-308, 4503599627370496.0, 0.7071067811865476)
+    )
     small = m.lt(x, tiny)
     bits = m.bits(m.select(small, x * lift, x))
     start = m.bits(m.const(root, x.dtype))
     offset = bits - start
     exponent = m.shift_right(offset, m.const(mantissa, bits.dtype))
     w = m.from_bits(m.bitwise_and(offset, (1 << mantissa) - 1) + start)
-    e = m.from_bits(exponent + m.bits(m.const(magic(x), x.dtype))) - magic(x)  # |e| is small: it fits the low bits
+    # |e| is small: it fits the low bits
+    e = m.from_bits(exponent + m.bits(m.const(magic(x), x.dtype))) - magic(x)
     return m.select(small, e - float(mantissa), e), w
 
 

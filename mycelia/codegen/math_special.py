@@ -1,4 +1,5 @@
 """erf, erfc, pow and the floor remainder, in the scalar vocabulary."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -13,20 +14,67 @@ if TYPE_CHECKING:
 
 # erf(x) / x - 1 in z = x*x <= 1
 ERF32 = (7.87587487e-05, -0.00080168643, 0.00518908724, -0.0268542115, 0.112835944, -0.37612626, 0.128379166)
-ERF64 = (5.957176147748911e-11, -1.1372848856791674e-09, 1.4659775274047436e-08, -1.6350312701054695e-07,
-         1.6461000484121368e-06, -1.4925595266831182e-05, 0.0001205533111164271, -0.000854832698083379,
-         0.0052239776248180145, -0.026866170645076792, 0.11283791670954879, -0.3761263890318375, 0.1283791670955126)
+ERF64 = (
+    5.957176147748911e-11,
+    -1.1372848856791674e-09,
+    1.4659775274047436e-08,
+    -1.6350312701054695e-07,
+    1.6461000484121368e-06,
+    -1.4925595266831182e-05,
+    0.0001205533111164271,
+    -0.000854832698083379,
+    0.0052239776248180145,
+    -0.026866170645076792,
+    0.11283791670954879,
+    -0.3761263890318375,
+    0.1283791670955126,
+)
 # (1 + 2x) exp(x*x) erfc(x) - 1 in t = (x - a) / (x + a), x >= 1/2, with a = 2 (float32) and 3 (float64)
-ERFC32 = (-0.000219537033, -0.00125898281, 0.00114145176, 0.00865385868, -0.0080043776, -0.0542099401, 0.164048642,
-          -0.166030928, -0.0927637592, 0.276978374)
-ERFC64 = (8.635681414307825e-09, 7.124245030572795e-08, -8.42551957399924e-08, -5.840747551910045e-07,
-          3.0307407103093377e-07, 3.4525197016153044e-06, -7.012462973163499e-07, -2.00929833045886e-05,
-          4.9387975342434404e-06, 0.00012509749095168397, -0.00010515741491655, -0.0007798319787670749,
-          0.0018886900308933137, 0.002529391787416037, -0.023770514892453878, 0.06830802734557402,
-          -0.11927366341637591, 0.12964515870271817, -0.04756229435343384, -0.13562110612458084, 0.2530080582697296)
+ERFC32 = (
+    -0.000219537033,
+    -0.00125898281,
+    0.00114145176,
+    0.00865385868,
+    -0.0080043776,
+    -0.0542099401,
+    0.164048642,
+    -0.166030928,
+    -0.0927637592,
+    0.276978374,
+)
+ERFC64 = (
+    8.635681414307825e-09,
+    7.124245030572795e-08,
+    -8.42551957399924e-08,
+    -5.840747551910045e-07,
+    3.0307407103093377e-07,
+    3.4525197016153044e-06,
+    -7.012462973163499e-07,
+    -2.00929833045886e-05,
+    4.9387975342434404e-06,
+    0.00012509749095168397,
+    -0.00010515741491655,
+    -0.0007798319787670749,
+    0.0018886900308933137,
+    0.002529391787416037,
+    -0.023770514892453878,
+    0.06830802734557402,
+    -0.11927366341637591,
+    0.12964515870271817,
+    -0.04756229435343384,
+    -0.13562110612458084,
+    0.2530080582697296,
+)
 # ((2 atanh(s) / s - 2) / z - 2/3) / z with z = s*s, w in [sqrt(1/2), sqrt 2]
-LOG_TAIL = (0.1291349606680315, 0.13285967273890614, 0.1538557450045883, 0.18181808251607398, 0.2222222227107745,
-            0.2857142857133856, 0.40000000000000024)
+LOG_TAIL = (
+    0.1291349606680315,
+    0.13285967273890614,
+    0.1538557450045883,
+    0.18181808251607398,
+    0.2222222227107745,
+    0.2857142857133856,
+    0.40000000000000024,
+)
 TWO_THIRDS = (0.6666666666666666, 3.700743415417188e-17)
 
 
@@ -132,7 +180,8 @@ def _log_pair(m: VectorScalars, x: Scalar) -> tuple[Scalar, Scalar]:
 
 
 def integer_power(m: VectorScalars, a: Scalar, b: Scalar) -> Scalar:
-    """a**b by squaring, modulo the type's range; a negative exponent gives a**b truncated: 0, unless a is 1 or -1."""
+    """a**b by squaring, modulo the type's range; a negative exponent gives a**b truncated: 0, unless a is 1
+    or -1."""
     f, dtype = m.f, a.dtype
     if dtype.kind == "b":
         return m.logical_or(a, m.logical_not(b))
@@ -153,7 +202,8 @@ def integer_power(m: VectorScalars, a: Scalar, b: Scalar) -> Scalar:
 def _remainder(m: VectorScalars, a: Scalar, b: Scalar) -> Scalar:
     """|a| modulo |b| for finite a and non-zero b, exactly.
 
-    One step ``a - trunc(a / b) * b`` is exact (fused, and corrected by one b) while a / b stays below 2**22 (2**51); larger quotients
+    One step ``a - trunc(a / b) * b`` is exact (fused, and corrected by one b) while a / b stays below 2**22
+    (2**51); larger quotients
     first take steps with b * 2**(22 k), from the largest k down.
     """
     f = m.f
@@ -167,10 +217,17 @@ def _remainder(m: VectorScalars, a: Scalar, b: Scalar) -> Scalar:
         return m.select(m.ge(a, b), r, a)
 
     def from_the_top() -> list[Value]:
-        thirds = [[(digits * k + i) // 3 for i in range(3)] for k in range(steps, 0, -1)]  # 2**(digits k) in three factors
+        # 2**(digits k) in three factors
+        thirds = [[(digits * k + i) // 3 for i in range(3)] for k in range(steps, 0, -1)]
         kind = "float" if single(a) else "double"
-        tables = [f.module.data(f"remainder_{kind}_{i}", f"[{steps} x {kind}]",
-                                "[" + ", ".join(f"{kind} {literal(2.0 ** t[i], kind)}" for t in thirds) + "]") for i in range(3)]
+        tables = [
+            f.module.data(
+                f"remainder_{kind}_{i}",
+                f"[{steps} x {kind}]",
+                "[" + ", ".join(f"{kind} {literal(2.0 ** t[i], kind)}" for t in thirds) + "]",
+            )
+            for i in range(3)
+        ]
         with f.loop(0, steps, carried=[a.value]) as loop:
             scaled = b
             for table in tables:
@@ -180,7 +237,7 @@ def _remainder(m: VectorScalars, a: Scalar, b: Scalar) -> Scalar:
             loop.next([reduced_rest.value])
         return [loop.results[0]]
 
-    far = m.any(m.logical_and(m.ge(a / b, 2.0 ** digits), m.lt(a, float("inf"))))
+    far = m.any(m.logical_and(m.ge(a / b, 2.0**digits), m.lt(a, float("inf"))))
     rest = m.wrap(f.choose(far, from_the_top, lambda: [a.value])[0], a.dtype)
     return step(rest, b)
 

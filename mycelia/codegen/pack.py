@@ -1,7 +1,10 @@
-"""Moves matrices: into panels of a contraction, transposed, and between element types of storage and of arithmetic.
+"""Moves matrices: into panels of a contraction, transposed, and between element types of storage and of
+arithmetic.
 
-float16 and bfloat16 are types of storage: they are widened to float32 as they are loaded and rounded as they are stored.
+float16 and bfloat16 are types of storage: they are widened to float32 as they are loaded and rounded as
+they are stored.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -21,7 +24,9 @@ def arithmetic(stored: str) -> str:
 def load_wide(f: Function, stored: str, width: int, address: Value) -> Value:
     """Loads ``width`` elements and widens them."""
     x = f.load(vector(width, storage(stored)), address)
-    return half.from_float16(f, x) if stored == "half" else half.from_bfloat16(f, x) if stored == "bfloat" else x
+    return (
+        half.from_float16(f, x) if stored == "half" else half.from_bfloat16(f, x) if stored == "bfloat" else x
+    )
 
 
 def narrow(f: Function, x: Value, stored: str) -> Value:
@@ -35,7 +40,8 @@ def storage(stored: str) -> str:
 
 
 def convert(source: str, target: str, width: int, symbol: str) -> str:
-    """Copies ``count`` elements from one stored type to another. Words: source, target, count, elements per chunk."""
+    """Copies ``count`` elements from one stored type to another. Words: source, target, count, elements per
+    chunk."""
     module = Module()
     f = module.kernel(symbol)
     x, y, count, block = f.words("ptr", "ptr", "i64", "i64")
@@ -54,15 +60,29 @@ def convert(source: str, target: str, width: int, symbol: str) -> str:
     return str(module)
 
 
-# Words of the packing kernels, in order. Source element (n, t, i) is at offsets[t] + n * n_stride + i * i_stride bytes.
-PACK_WORDS = ("source", "panels", "offsets", "n", "taps", "run", "n_stride", "i_stride", "outer_stride", "panel_outer",
-              "panel_block", "panel_blocks")
+# Words of the packing kernels, in order. Source element (n, t, i) is at offsets[t] + n * n_stride + i *
+# i_stride bytes.
+PACK_WORDS = (
+    "source",
+    "panels",
+    "offsets",
+    "n",
+    "taps",
+    "run",
+    "n_stride",
+    "i_stride",
+    "outer_stride",
+    "panel_outer",
+    "panel_block",
+    "panel_blocks",
+)
 
 
 def pack(tile: Tile, stored: str, order: str, symbol: str) -> str:
     """Copies B into panels ``[n / width][t][i][width]``, the last panel filled up with zeros.
 
-    ``order`` says what is contiguous in the source: ``"rows"`` (n), ``"columns"`` (i), or ``"strided"`` (neither).
+    ``order`` says what is contiguous in the source: ``"rows"`` (n), ``"columns"`` (i), or ``"strided"``
+    (neither).
     """
     module = Module()
     f = module.kernel(symbol)
@@ -87,7 +107,9 @@ def pack(tile: Tile, stored: str, order: str, symbol: str) -> str:
             base = f.byte(f.byte(source, offset), f.mul(n, w["n_stride"]))
             with f.loop(0, w["run"]) as runs:
                 at = f.byte(base, f.mul(runs.index, w["i_stride"]))
-                row = f.at(tile.element, target, f.mul(f.add(f.mul(taps.index, w["run"]), runs.index), tile.width))
+                row = f.at(
+                    tile.element, target, f.mul(f.add(f.mul(taps.index, w["run"]), runs.index), tile.width)
+                )
                 with f.loop(0, cols) as c:
                     x = load_wide(f, stored, 1, f.byte(at, f.mul(c.index, w["n_stride"])))
                     f.store(x, f.at(tile.element, row, c.index))
@@ -98,15 +120,18 @@ def pack(tile: Tile, stored: str, order: str, symbol: str) -> str:
     whole = f.add(first, f.mul(f.div(f.sub(last, first), group), group))
     if order != "strided":
         with f.loop(first, whole, group) as groups:
-            (_pack_rows if order == "rows" else _pack_columns)(f, tile, stored, w, source, panel_at, groups.index, group)
+            (_pack_rows if order == "rows" else _pack_columns)(
+                f, tile, stored, w, source, panel_at, groups.index, group
+            )
     with f.loop(whole if order != "strided" else first, last, tile.width) as rest:
         strided(rest.index)
     f.ret(0)
     return str(module)
 
 
-def _pack_rows(f: Function, tile: Tile, stored: str, w: dict[str, Value], source: Value, panel_at, n: Value,
-               group: int) -> None:
+def _pack_rows(
+    f: Function, tile: Tile, stored: str, w: dict[str, Value], source: Value, panel_at, n: Value, group: int
+) -> None:
     """Several panels at once: a row gives them a few cache lines in a row."""
     panels = [panel_at(f.add(n, p)) for p in range(0, group, tile.width)]
     with f.loop(0, w["taps"]) as taps:
@@ -121,8 +146,9 @@ def _pack_rows(f: Function, tile: Tile, stored: str, w: dict[str, Value], source
                     f.store(x, f.at(tile.element, panel, f.add(row, v)))
 
 
-def _pack_columns(f: Function, tile: Tile, stored: str, w: dict[str, Value], source: Value, panel_at, n: Value,
-                  group: int) -> None:
+def _pack_columns(
+    f: Function, tile: Tile, stored: str, w: dict[str, Value], source: Value, panel_at, n: Value, group: int
+) -> None:
     """Squares of lanes x lanes, transposed in registers."""
     target = panel_at(n)
     size = BYTES[stored]
@@ -134,7 +160,9 @@ def _pack_columns(f: Function, tile: Tile, stored: str, w: dict[str, Value], sou
 
         def square(i: Operand, v: int, step: int) -> None:
             at = f.byte(base, f.mul(i, size))
-            rows = [load_wide(f, stored, step, f.byte(at, f.mul(w["n_stride"], v + r))) for r in range(tile.lanes)]
+            rows = [
+                load_wide(f, stored, step, f.byte(at, f.mul(w["n_stride"], v + r))) for r in range(tile.lanes)
+            ]
             if step > 1:
                 columns = transpose_square(f, rows)
             else:
@@ -168,12 +196,23 @@ def transpose_square(f: Function, rows: Sequence[Value]) -> list[Value]:
     return rows
 
 
-TRANSPOSE_WORDS = ("source", "target", "rows", "columns", "source_row", "target_row", "source_outer", "target_outer",
-                   "block", "blocks")
+TRANSPOSE_WORDS = (
+    "source",
+    "target",
+    "rows",
+    "columns",
+    "source_row",
+    "target_row",
+    "source_outer",
+    "target_outer",
+    "block",
+    "blocks",
+)
 
 
 def transpose(tile: Tile, source: str, target: str, symbol: str) -> str:
-    """``target[c, r] = source[r, c]`` for a batch of matrices; strides in bytes; a chunk is a block of source columns."""
+    """``target[c, r] = source[r, c]`` for a batch of matrices; strides in bytes; a chunk is a block of
+    source columns."""
     module = Module()
     f = module.kernel(symbol)
     w = dict(zip(TRANSPOSE_WORDS, f.words("ptr", "ptr", *["i64"] * (len(TRANSPOSE_WORDS) - 2))))
@@ -196,12 +235,12 @@ def transpose(tile: Tile, source: str, target: str, symbol: str) -> str:
 
     whole_columns = f.sub(last, f.rem(f.sub(last, first), width))
     whole_rows = f.sub(w["rows"], f.rem(w["rows"], width))
-    for c_lo, c_hi, r_lo, r_hi, step in ((first, whole_columns, 0, whole_rows, width),
-                                         (first, whole_columns, whole_rows, w["rows"], 1),
-                                         (whole_columns, last, 0, w["rows"], 1)):
+    for c_lo, c_hi, r_lo, r_hi, step in (
+        (first, whole_columns, 0, whole_rows, width),
+        (first, whole_columns, whole_rows, w["rows"], 1),
+        (whole_columns, last, 0, w["rows"], 1),
+    ):
         with f.loop(c_lo, c_hi, step) as cs, f.loop(r_lo, r_hi, step) as rs:
             move(rs.index, cs.index, step)
     f.ret(0)
     return str(module)
-
-

@@ -33,7 +33,12 @@ def _words(f: Function, counter: Value, keys: Sequence[tuple[Value, Value]]) -> 
     type = counter.type
     mask, half = constant(0xFFFFFFFF, type), constant(32, type)
     first, second = (constant(k, type) for k in MULTIPLIERS)
-    c = [f.binary("and", counter, mask), f.binary("lshr", counter, half), constant(0, type), constant(0, type)]
+    c = [
+        f.binary("and", counter, mask),
+        f.binary("lshr", counter, half),
+        constant(0, type),
+        constant(0, type),
+    ]
     for low, high in keys:
         a, b = f.binary("mul", c[0], first), f.binary("mul", c[2], second)
         c = [
@@ -74,7 +79,8 @@ def _leading(m: VectorScalars, draw: Scalar, kept: int) -> Scalar:
 
 def _bits(m: VectorScalars, draws: Sequence[Scalar], dtype: DType) -> list[Scalar]:
     return [
-        m.ne(m.bitwise_and(d, 1), 0) if dtype.kind == "b" else m.cast(d, dtype)  # narrower types: the low bits
+        # narrower types: the low bits
+        m.ne(m.bitwise_and(d, 1), 0) if dtype.kind == "b" else m.cast(d, dtype)
         for d in draws
     ]
 
@@ -103,7 +109,8 @@ DISTRIBUTIONS: dict[str, Callable[[VectorScalars, Sequence[Scalar], DType], list
 
 
 def random_text(symbol: str, distribution: str, dtype: DType, target: Target) -> str:
-    """Words: addresses of the state, the new state, the values; blocks in all; groups (of `BLOCKS`) per chunk; elements."""
+    """Words: addresses of the state, the new state, the values; blocks in all; groups (of `BLOCKS`) per
+    chunk; elements."""
     module = Module()
     f = module.kernel(symbol)
     state, after, values = f.words("ptr", "ptr", "ptr")
@@ -124,7 +131,9 @@ def random_text(symbol: str, distribution: str, dtype: DType, target: Target) ->
         base = f.splat(f.binary("add", offset, f.value(f.mul(loop.index, BLOCKS))), BLOCKS)
         draws = _draws(m, _words(f, f.binary("add", base, steps), keys), dtype.itemsize == 8)
         raw = [m.to_memory(x) for x in DISTRIBUTIONS[distribution](m, draws, dtype)]
-        together = _zip(f, *raw) if per_block == 2 else _zip(f, _zip(f, raw[0], raw[2]), _zip(f, raw[1], raw[3]))
+        together = (
+            _zip(f, *raw) if per_block == 2 else _zip(f, _zip(f, raw[0], raw[2]), _zip(f, raw[1], raw[3]))
+        )
         begin = f.mul(loop.index, per_block * BLOCKS)
         left = f.sub(size, begin)
 
@@ -135,7 +144,10 @@ def random_text(symbol: str, distribution: str, dtype: DType, target: Target) ->
         def part(together: Value = together, begin: Value = begin, left: Value = left) -> list[Value]:
             f.store(together, frame)
             with f.loop(0, left) as copy:
-                f.store(f.load(memory, f.at(memory, frame, copy.index)), f.at(memory, values, f.add(begin, copy.index)))
+                f.store(
+                    f.load(memory, f.at(memory, frame, copy.index)),
+                    f.at(memory, values, f.add(begin, copy.index)),
+                )
             return []
 
         f.choose(f.icmp("sge", left, per_block * BLOCKS), whole, part)

@@ -1,7 +1,9 @@
 """Pooling over channels-last images, vectorised over channels, and its gradients.
 
-The largest element is the first one in the window's order that no later one exceeds; a NaN beats all and the first NaN stays.
+The largest element is the first one in the window's order that no later one exceeds; a NaN beats all and
+the first NaN stays.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -13,8 +15,21 @@ from mycelia.codegen.pack import load_wide, narrow, storage
 from mycelia.codegen.text import BYTES, Function, Module, Operand, Value, constant, vector
 
 POINTERS = ("x", "y", "dy", "dx")
-NUMBERS = ("height", "width", "channels", "out_height", "out_width", "kernel_height", "kernel_width", "stride_height",
-           "stride_width", "top", "left", "block", "blocks")
+NUMBERS = (
+    "height",
+    "width",
+    "channels",
+    "out_height",
+    "out_width",
+    "kernel_height",
+    "kernel_width",
+    "stride_height",
+    "stride_width",
+    "top",
+    "left",
+    "block",
+    "blocks",
+)
 WORDS = POINTERS + NUMBERS
 
 
@@ -46,7 +61,10 @@ class _Window:
         self.row0 = f.sub(f.mul(row, w["stride_height"]), w["top"])
         self.column0 = f.sub(f.mul(column, w["stride_width"]), w["left"])
         self.rows = (f.maximum(self.row0, 0), f.minimum(f.add(self.row0, w["kernel_height"]), w["height"]))
-        self.columns = (f.maximum(self.column0, 0), f.minimum(f.add(self.column0, w["kernel_width"]), w["width"]))
+        self.columns = (
+            f.maximum(self.column0, 0),
+            f.minimum(f.add(self.column0, w["kernel_width"]), w["width"]),
+        )
 
     def count(self, whole: bool, element: str) -> Value:
         f, w = self.f, self.w
@@ -116,7 +134,9 @@ def pool(spec: Pooling, symbol: str) -> str:
     last = f.minimum(f.add(first, w["block"]), w["out_height"])
     with f.loop(first, last) as rows, f.loop(0, w["out_width"]) as columns:
         window = _Window(f, w, rows.index, columns.index)
-        count = f.splat(window.count(spec.whole_count, tile.element), tile.lanes) if spec.kind == "avg" else None
+        count = (
+            f.splat(window.count(spec.whole_count, tile.element), tile.lanes) if spec.kind == "avg" else None
+        )
         out = f.mul(f.add(f.mul(rows.index, w["out_width"]), columns.index), channels)
 
         def emit(channel: Operand, vectors: int, left: Value | None) -> None:
@@ -127,8 +147,10 @@ def pool(spec: Pooling, symbol: str) -> str:
                 new = here.load(x, stored, f.mul(pixel, channels))
                 if spec.kind == "avg":
                     return [f.fadd(a, b) for a, b in zip(held, new)]
-                return [f.select(f.binary("or", f.fcmp("ogt", b, a), f.fcmp("uno", b, b)), b, a)
-                        for a, b in zip(held, new)]
+                return [
+                    f.select(f.binary("or", f.fcmp("ogt", b, a), f.fcmp("uno", b, b)), b, a)
+                    for a, b in zip(held, new)
+                ]
 
             result = window.fold([start] * vectors, turn)
             if count is not None:
@@ -141,9 +163,11 @@ def pool(spec: Pooling, symbol: str) -> str:
 
 
 def pool_grad(spec: Pooling, symbol: str) -> str:
-    """The gradient of the image: a chunk is a block of channels of an image; dx is written in the type of arithmetic.
+    """The gradient of the image: a chunk is a block of channels of an image; dx is written in the type of
+    arithmetic.
 
-    ``x`` and ``y`` are read by a max pooling alone, whose windows give their share to their first largest element.
+    ``x`` and ``y`` are read by a max pooling alone, whose windows give their share to their first largest
+    element.
     """
     module = Module()
     f = module.kernel(symbol)
@@ -161,6 +185,7 @@ def pool_grad(spec: Pooling, symbol: str) -> str:
     dy = f.byte(w["dy"], output)
 
     with f.loop(0, pixels) as loop:
+
         def clear(channel: Operand, vectors: int, left: Value | None) -> None:
             here = _Channels(f, tile, channel, vectors, left)
             here.store([constant(0.0, tile.vector)] * vectors, dx, tile.element, f.mul(loop.index, channels))
@@ -168,7 +193,9 @@ def pool_grad(spec: Pooling, symbol: str) -> str:
         channel_blocks(f, tile, first, last, 4, clear)
     with f.loop(0, w["out_height"]) as rows, f.loop(0, w["out_width"]) as columns:
         window = _Window(f, w, rows.index, columns.index)
-        count = f.splat(window.count(spec.whole_count, tile.element), tile.lanes) if spec.kind == "avg" else None
+        count = (
+            f.splat(window.count(spec.whole_count, tile.element), tile.lanes) if spec.kind == "avg" else None
+        )
         out = f.mul(f.add(f.mul(rows.index, w["out_width"]), columns.index), channels)
 
         def emit(channel: Operand, vectors: int, left: Value | None) -> None:
@@ -184,8 +211,13 @@ def pool_grad(spec: Pooling, symbol: str) -> str:
                 parts = share
                 if spec.kind == "max":
                     new = here.load(x, stored, at)
-                    hits = [f.binary("or", f.fcmp("oeq", a, b), f.fcmp("uno", a, a)) for a, b in zip(new, largest)]
-                    fresh = [f.binary("and", hit, f.binary("xor", t, constant(True, bits))) for hit, t in zip(hits, taken)]
+                    hits = [
+                        f.binary("or", f.fcmp("oeq", a, b), f.fcmp("uno", a, a)) for a, b in zip(new, largest)
+                    ]
+                    fresh = [
+                        f.binary("and", hit, f.binary("xor", t, constant(True, bits)))
+                        for hit, t in zip(hits, taken)
+                    ]
                     parts = [f.select(h, s, constant(0.0, tile.vector)) for h, s in zip(fresh, share)]
                     taken = [f.binary("or", hit, t) for hit, t in zip(hits, taken)]
                 held = here.load(dx, tile.element, at)

@@ -1,4 +1,6 @@
-"""Products that need no panels: of one to a few rows with a matrix, which are as fast as memory, and of integers."""
+"""Products that need no panels: of one to a few rows with a matrix, which are as fast as memory, and of
+integers."""
+
 from __future__ import annotations
 
 from mycelia.codegen.gemm import Tile
@@ -48,9 +50,9 @@ def dot_products(tile: Tile, stored: str, rows: int, symbol: str) -> str:
                         j = (phase * count + i) * rows + m
                         sums[j] = f.fma(x, weights, sums[j])
             loop.next(sums)
-        vectors = loop.results[:count * rows]
+        vectors = loop.results[: count * rows]
         for phase in range(1, phases):
-            vectors = [f.fadd(a, b) for a, b in zip(vectors, loop.results[phase * count * rows:])]
+            vectors = [f.fadd(a, b) for a, b in zip(vectors, loop.results[phase * count * rows :])]
         totals = [horizontal_sum(f, v) for v in vectors]
         with f.loop(whole, w["k"], 1, totals) as rest:
             xs = [f.load(tile.element, f.at(tile.element, row, rest.index)) for row in x_rows]
@@ -77,7 +79,8 @@ def horizontal_sum(f: Function, x: Value) -> Value:
 
 
 def scaled_rows(tile: Tile, stored: str, rows: int, symbol: str) -> str:
-    """``y[m, n] = sum over k of x[m, k] * w[k, n]`` for ``rows`` rows of x: w is read along its rows, several at a time."""
+    """``y[m, n] = sum over k of x[m, k] * w[k, n]`` for ``rows`` rows of x: w is read along its rows,
+    several at a time."""
     module = Module()
     f, w, first, last = _open(module, symbol)
     size, group = BYTES[storage(stored)], 8 if rows == 1 else 4
@@ -89,7 +92,10 @@ def scaled_rows(tile: Tile, stored: str, rows: int, symbol: str) -> str:
 
     def add_rows(k: Operand, count: int) -> None:
         w_rows = [f.byte(w["w"], f.mul(f.add(k, i), w["w_row"])) for i in range(count)]
-        xs = [[f.load(tile.element, f.at(tile.element, row, f.add(k, i))) for i in range(count)] for row in x_rows]
+        xs = [
+            [f.load(tile.element, f.at(tile.element, row, f.add(k, i))) for i in range(count)]
+            for row in x_rows
+        ]
         whole = f.sub(last, f.rem(f.sub(last, first), tile.lanes))
         for lo, hi, width in ((first, whole, tile.lanes), (whole, last, 1)):
             factors = [[f.splat(x, width) for x in row] for row in xs]
@@ -111,11 +117,28 @@ def scaled_rows(tile: Tile, stored: str, rows: int, symbol: str) -> str:
     return str(module)
 
 
-INTEGER_WORDS = ("a", "b", "c", "m", "n", "k", "a_m", "a_k", "b_k", "b_n", "a_outer", "b_outer", "c_outer", "block", "blocks")
+INTEGER_WORDS = (
+    "a",
+    "b",
+    "c",
+    "m",
+    "n",
+    "k",
+    "a_m",
+    "a_k",
+    "b_k",
+    "b_n",
+    "a_outer",
+    "b_outer",
+    "c_outer",
+    "block",
+    "blocks",
+)
 
 
 def integer_product(bits: int, symbol: str) -> str:
-    """``c[m, n] = sum over k of a[m, k] * b[k, n]`` modulo ``2 ** bits``, any strides (in bytes); a chunk is a block of rows."""
+    """``c[m, n] = sum over k of a[m, k] * b[k, n]`` modulo ``2 ** bits``, any strides (in bytes); a chunk
+    is a block of rows."""
     module = Module()
     f = module.kernel(symbol)
     type, size = f"i{bits}", bits // 8

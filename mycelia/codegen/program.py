@@ -1,4 +1,6 @@
-"""Pointwise programs: scalar code from typed inputs to typed outputs, made of one operator or of a graph of them."""
+"""Pointwise programs: scalar code from typed inputs to typed outputs, made of one operator or of a graph of
+them."""
+
 from __future__ import annotations
 
 import hashlib
@@ -74,7 +76,9 @@ def _apply(m: VectorScalars, node: Node, xs: Sequence[Scalar]) -> list[Scalar]:
     if node.op.name in _TRANSPARENT:
         return list(xs)
     if node.op.body is None:
-        raise ValueError(f"operator {node.op.name} has no scalar body, so it cannot be part of a pointwise program")
+        raise ValueError(
+            f"operator {node.op.name} has no scalar body, so it cannot be part of a pointwise program"
+        )
     results = node.op.body(m, *xs, **node.attrs)
     results = results if isinstance(results, (tuple, list)) else (results,)
     return [m.rounded(r, v.dtype) for r, v in zip(results, node.outputs)]
@@ -83,8 +87,10 @@ def _apply(m: VectorScalars, node: Node, xs: Sequence[Scalar]) -> list[Scalar]:
 def from_node(node: Node) -> Program:
     """The program of one pointwise node."""
     inputs, outputs = tuple(v.dtype for v in node.inputs), tuple(v.dtype for v in node.outputs)
-    key = (f"{node.op.name}({','.join(d.name for d in inputs)};{_attributes_key(node.attrs)})"
-           f"->{','.join(d.name for d in outputs)}")
+    key = (
+        f"{node.op.name}({','.join(d.name for d in inputs)};{_attributes_key(node.attrs)})"
+        f"->{','.join(d.name for d in outputs)}"
+    )
     return Program(key, inputs, outputs, width(*inputs, *outputs), lambda m, xs: _apply(m, node, xs))
 
 
@@ -96,11 +102,15 @@ def from_graph(graph: Graph) -> Program:
         for j, v in enumerate(node.outputs):
             names[v] = f"n{k}.{j}"
             dtypes.append(v.dtype)
-        lines.append(f"{node.op.name}({','.join(names[v] for v in node.inputs)};{_attributes_key(node.attrs)})"
-                     f":{','.join(v.dtype.name for v in node.outputs)}")
+        lines.append(
+            f"{node.op.name}({','.join(names[v] for v in node.inputs)};{_attributes_key(node.attrs)})"
+            f":{','.join(v.dtype.name for v in node.outputs)}"
+        )
     inputs, outputs = tuple(v.dtype for v in graph.inputs), tuple(v.dtype for v in graph.outputs)
-    key = (f"({','.join(d.name for d in inputs)}){{{';'.join(lines)}}}"
-           f"->{','.join(names[v] for v in graph.outputs)}")
+    key = (
+        f"({','.join(d.name for d in inputs)}){{{';'.join(lines)}}}"
+        f"->{','.join(names[v] for v in graph.outputs)}"
+    )
 
     def emit(m: VectorScalars, xs: Sequence[Scalar]) -> list[Scalar]:
         values = dict(zip(graph.inputs, xs))
@@ -110,22 +120,34 @@ def from_graph(graph: Graph) -> Program:
             else:
                 values.update(zip(node.outputs, _apply(m, node, [values[v] for v in node.inputs])))
         return [values[v] for v in graph.outputs]
+
     return Program(key, inputs, outputs, width(*dtypes), emit)
 
 
 def _constant(m: VectorScalars, array: np.ndarray) -> Scalar:
     if array.size != 1:
-        raise ValueError(f"a constant in a pointwise program must have one element; received shape {array.shape}")
-    return m.const(array.reshape(()).astype(np.float64).item() if array.dtype.kind not in "biu" else array.item(),
-                   from_numpy_dtype(array.dtype))
+        raise ValueError(
+            f"a constant in a pointwise program must have one element; received shape {array.shape}"
+        )
+    return m.const(
+        array.reshape(()).astype(np.float64).item() if array.dtype.kind not in "biu" else array.item(),
+        from_numpy_dtype(array.dtype),
+    )
 
 
-def from_function(key: str, inputs: Sequence[DType], outputs: Sequence[DType],
-                  body: Callable[..., Any], widest: int | None = None) -> Program:
+def from_function(
+    key: str,
+    inputs: Sequence[DType],
+    outputs: Sequence[DType],
+    body: Callable[..., Any],
+    widest: int | None = None,
+) -> Program:
     """A program written in Python, ``body(m, *scalars)``, for kernels that are more than one operator."""
+
     def emit(m: VectorScalars, xs: Sequence[Scalar]) -> list[Scalar]:
         results = body(m, *xs)
         results = results if isinstance(results, (tuple, list)) else (results,)
         return [m.rounded(r, d) for r, d in zip(results, outputs)]
+
     dtypes = f"({','.join(d.name for d in inputs)})->{','.join(d.name for d in outputs)}"
     return Program(key + dtypes, tuple(inputs), tuple(outputs), widest or width(*inputs, *outputs), emit)

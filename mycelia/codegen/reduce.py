@@ -1,9 +1,13 @@
-"""Reductions of a pointwise program: over inner dimensions (rows), over outer ones (columns), and what joins partial results.
+"""Reductions of a pointwise program: over inner dimensions (rows), over outer ones (columns), and what
+joins partial results.
 
-Floats are summed in float64, after a small tree in their own precision, so that the error does not grow with the length.
-Every element's place in the order of additions follows from the shape alone. When one result needs more than one chunk, chunks write
+Floats are summed in float64, after a small tree in their own precision, so that the error does not grow
+with the length.
+Every element's place in the order of additions follows from the shape alone. When one result needs more
+than one chunk, chunks write
 partial results ``[splits][results]`` to scratch memory, which `combine_text` joins in order.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -48,20 +52,36 @@ class Reduction:
         return m.const({"sum": 0, "mean": 0, "prod": 1, "all": 1, "any": 0}[self.kind], dtype)
 
     def combine(self, m: VectorScalars, a: Scalar, b: Scalar) -> Scalar:
-        function = {"sum": m.add, "mean": m.add, "prod": m.mul, "max": m.maximum, "min": m.minimum,
-                    "all": m.logical_and, "any": m.logical_or}[self.kind]
+        function = {
+            "sum": m.add,
+            "mean": m.add,
+            "prod": m.mul,
+            "max": m.maximum,
+            "min": m.minimum,
+            "all": m.logical_and,
+            "any": m.logical_or,
+        }[self.kind]
         return function(a, b)
 
     def joined(self, m: VectorScalars, values: Sequence[Scalar]) -> Scalar:
         """Several values as one accumulator value, by a tree."""
-        values = [m.wrap(v.value, dtypes.float32) if v.dtype in (dtypes.float16, dtypes.bfloat16) else v for v in values]
+        values = [
+            m.wrap(v.value, dtypes.float32) if v.dtype in (dtypes.float16, dtypes.bfloat16) else v
+            for v in values
+        ]
         if self.kind == "prod":  # a product of float32 may leave their range on the way
             values = [m.cast(v, self.accumulator) for v in values]
         while len(values) > 1:
-            values = [self.combine(m, *values[i:i + 2]) if i + 1 < len(values) else values[i] for i in range(0, len(values), 2)]
+            values = [
+                self.combine(m, *values[i : i + 2]) if i + 1 < len(values) else values[i]
+                for i in range(0, len(values), 2)
+            ]
         value = values[0]
-        return m.wrap(value.value, self.accumulator) if self.accumulator in (dtypes.float16, dtypes.bfloat16) else \
-            m.cast(value, self.accumulator)
+        return (
+            m.wrap(value.value, self.accumulator)
+            if self.accumulator in (dtypes.float16, dtypes.bfloat16)
+            else m.cast(value, self.accumulator)
+        )
 
     def finish(self, m: VectorScalars, total: Scalar, count: Value) -> Scalar:
         """The result from the accumulator; ``count`` is the number of elements (i64)."""
@@ -87,7 +107,8 @@ def across_lanes(reduction: Reduction, m: VectorScalars, x: Scalar) -> Scalar:
 
 @dataclass(frozen=True)
 class Layout:
-    """What of a reduction is fixed in the code: how each input walks the innermost dimension, and the numbers of kept and reduced
+    """What of a reduction is fixed in the code: how each input walks the innermost dimension, and the
+    numbers of kept and reduced
     dimensions outside it."""
 
     walk: str
@@ -127,11 +148,20 @@ class _Arguments:
             at += pattern == STRIDED
 
 
-def row_text(symbol: str, program: Program, reductions: Sequence[Reduction], layout: Layout, target: Target, partial: bool) -> str:
+def row_text(
+    symbol: str,
+    program: Program,
+    reductions: Sequence[Reduction],
+    layout: Layout,
+    target: Target,
+    partial: bool,
+) -> str:
     """The innermost dimension is reduced: vectors run along it.
 
-    Words: addresses of inputs and results; kept positions in all and per chunk; reduced positions in all and per split; splits; elements
-    per result; innermost extent; kept sizes; reduced sizes; per input: kept strides, reduced strides, innermost stride if needed (bytes).
+    Words: addresses of inputs and results; kept positions in all and per chunk; reduced positions in all
+    and per split; splits; elements
+    per result; innermost extent; kept sizes; reduced sizes; per input: kept strides, reduced strides,
+    innermost stride if needed (bytes).
     """
     module = Module()
     f = module.kernel(symbol)
@@ -150,7 +180,19 @@ def row_text(symbol: str, program: Program, reductions: Sequence[Reduction], lay
         start = [r.identity(m).value for r in reductions]
         with rows(f, begin, end, inner, arguments.reduced_sizes, arguments.reduced_strides, start) as row:
             reads = [f.byte(p, o) for p, o in zip(bases, row.offsets)]
-            row.following = _reduce_row(f, m, program, reductions, layout.walk, group, reads, arguments.steps, row.lo, row.hi, row.carried)
+            row.following = _reduce_row(
+                f,
+                m,
+                program,
+                reductions,
+                layout.walk,
+                group,
+                reads,
+                arguments.steps,
+                row.lo,
+                row.hi,
+                row.carried,
+            )
         for reduction, value, pointer in zip(reductions, row.carried, arguments.targets):
             dtype = reduction.dtype
             total = across_lanes(reduction, m, m.wrap(value, reduction.accumulator))
@@ -164,20 +206,45 @@ def row_text(symbol: str, program: Program, reductions: Sequence[Reduction], lay
     return str(module)
 
 
-def _reduce_row(f: Function, m: VectorScalars, program: Program, reductions: Sequence[Reduction], walk: str, group: int, reads: list[Value],
-                steps: list[Operand], lo: Value, hi: Value, totals: Sequence[Value]) -> list[Value]:
+def _reduce_row(
+    f: Function,
+    m: VectorScalars,
+    program: Program,
+    reductions: Sequence[Reduction],
+    walk: str,
+    group: int,
+    reads: list[Value],
+    steps: list[Operand],
+    lo: Value,
+    hi: Value,
+    totals: Sequence[Value],
+) -> list[Value]:
     """Elements [lo, hi) of a row into the accumulators."""
-    repeated = {i: m.splat(program.inputs[i], reads[i]) for i, pattern in enumerate(walk) if pattern == REPEATED}
+    repeated = {
+        i: m.splat(program.inputs[i], reads[i]) for i, pattern in enumerate(walk) if pattern == REPEATED
+    }
 
     def block(index: Operand, count: int, totals: Sequence[Value], mask: Value | None = None) -> list[Value]:
         places = [f.add(index, k * m.lanes) for k in range(count)]
-        results = [program.emit(m, [repeated[i] if i in repeated else load_lanes(m, d, walk[i], reads[i], place, steps[i], mask)
-                                    for i, d in enumerate(program.inputs)]) for place in places]
+        results = [
+            program.emit(
+                m,
+                [
+                    repeated[i]
+                    if i in repeated
+                    else load_lanes(m, d, walk[i], reads[i], place, steps[i], mask)
+                    for i, d in enumerate(program.inputs)
+                ],
+            )
+            for place in places
+        ]
         updated = []
         for k, (reduction, total) in enumerate(zip(reductions, totals)):
             values = [r[k] for r in results]
             if mask is not None:
-                values = [m.select(Scalar(m, mask, dtypes.bool_), v, reduction.identity(m, v.dtype)) for v in values]
+                values = [
+                    m.select(Scalar(m, mask, dtypes.bool_), v, reduction.identity(m, v.dtype)) for v in values
+                ]
             joined = reduction.joined(m, values)
             updated.append(reduction.combine(m, m.wrap(total, reduction.accumulator), joined).value)
         return updated
@@ -191,13 +258,26 @@ def _reduce_row(f: Function, m: VectorScalars, program: Program, reductions: Seq
         totals, at = loop.results, whole
     if m.lanes == 1:
         return list(totals)
-    return f.choose(f.icmp("slt", at, hi), lambda: block(at, 1, totals, f.mask(f.sub(hi, at), m.lanes)), lambda: list(totals))
+    return f.choose(
+        f.icmp("slt", at, hi),
+        lambda: block(at, 1, totals, f.mask(f.sub(hi, at), m.lanes)),
+        lambda: list(totals),
+    )
 
 
-def column_text(symbol: str, program: Program, reductions: Sequence[Reduction], layout: Layout, target: Target, partial: bool) -> str:
-    """The innermost dimension is kept: vectors run along it, and a tile of accumulators stays in the frame while rows go by.
+def column_text(
+    symbol: str,
+    program: Program,
+    reductions: Sequence[Reduction],
+    layout: Layout,
+    target: Target,
+    partial: bool,
+) -> str:
+    """The innermost dimension is kept: vectors run along it, and a tile of accumulators stays in the frame
+    while rows go by.
 
-    Words: as for rows, but: kept outer positions in all and per chunk; reduced positions in all and per split; splits; elements per
+    Words: as for rows, but: kept outer positions in all and per chunk; reduced positions in all and per
+    split; splits; elements per
     result; innermost extent; columns per tile; tiles.
     """
     module = Module()
@@ -217,7 +297,8 @@ def column_text(symbol: str, program: Program, reductions: Sequence[Reduction], 
     walk, steps = layout.walk, arguments.steps
 
     def each_vector(write: Callable[[Operand, Value | None], None], masked: bool) -> None:
-        """Runs along the tile; the last vector may be partial, which only matters for what lies outside the frame."""
+        """Runs along the tile; the last vector may be partial, which only matters for what lies outside the
+        frame."""
         whole = f.mul(f.div(columns, lanes), lanes)
         with f.loop(0, whole, lanes) as loop:
             write(loop.index, None)
@@ -238,19 +319,40 @@ def column_text(symbol: str, program: Program, reductions: Sequence[Reduction], 
             with f.loop(at, whole, number) as loop:
                 reads = []
                 for k in range(number):
-                    _, moved = offsets_at(f, f.add(loop.index, k), arguments.reduced_sizes, arguments.reduced_strides)
+                    _, moved = offsets_at(
+                        f, f.add(loop.index, k), arguments.reduced_sizes, arguments.reduced_strides
+                    )
                     reads.append([f.byte(p, o) for p, o in zip(bases, moved)])
-                repeated = [{i: m.splat(program.inputs[i], pointers[i]) for i, p in enumerate(walk) if p == REPEATED}
-                            for pointers in reads]
+                repeated = [
+                    {i: m.splat(program.inputs[i], pointers[i]) for i, p in enumerate(walk) if p == REPEATED}
+                    for pointers in reads
+                ]
 
-                def accumulate(j: Operand, mask: Value | None, reads: Any = reads, repeated: Any = repeated) -> None:
+                def accumulate(
+                    j: Operand, mask: Value | None, reads: Any = reads, repeated: Any = repeated
+                ) -> None:
                     place = f.add(left, j)
-                    results = [program.emit(m, [known[i] if i in known else load_lanes(m, d, walk[i], pointers[i], place, steps[i], mask)
-                                                for i, d in enumerate(program.inputs)])
-                               for pointers, known in zip(reads, repeated)]
+                    results = [
+                        program.emit(
+                            m,
+                            [
+                                known[i]
+                                if i in known
+                                else load_lanes(m, d, walk[i], pointers[i], place, steps[i], mask)
+                                for i, d in enumerate(program.inputs)
+                            ],
+                        )
+                        for pointers, known in zip(reads, repeated)
+                    ]
                     for k, (r, frame) in enumerate(zip(reductions, accumulators)):
                         address = f.at(memory_type(r.accumulator, 1), frame, j)
-                        m.store(r.combine(m, m.load(r.accumulator, address), r.joined(m, [x[k] for x in results])), address)
+                        m.store(
+                            r.combine(
+                                m, m.load(r.accumulator, address), r.joined(m, [x[k] for x in results])
+                            ),
+                            address,
+                        )
+
                 each_vector(accumulate, masked=True)
             at = whole
 
@@ -260,10 +362,15 @@ def column_text(symbol: str, program: Program, reductions: Sequence[Reduction], 
                 total = m.load(r.accumulator, f.at(memory_type(r.accumulator, 1), frame, j))
                 place = f.add(f.mul(outer.index, inner), left, j)
                 if partial:
-                    place, result, dtype = f.add(place, f.mul(f.mul(split, kept), inner)), total, r.accumulator
+                    place, result, dtype = (
+                        f.add(place, f.mul(f.mul(split, kept), inner)),
+                        total,
+                        r.accumulator,
+                    )
                 else:
                     result = r.finish(m, total, count)
                 m.store(result, f.at(memory_type(dtype, 1), pointer, place), mask)
+
         each_vector(finish, masked=True)
     f.ret(0)
     return str(module)
@@ -272,7 +379,8 @@ def column_text(symbol: str, program: Program, reductions: Sequence[Reduction], 
 def combine_text(symbol: str, reduction: Reduction, target: Target) -> str:
     """Joins partial results ``[splits][results]`` in the order of the splits.
 
-    Words: address of the partial results, of the results; splits; results; results per chunk; elements per result.
+    Words: address of the partial results, of the results; splits; results; results per chunk; elements per
+    result.
     """
     module = Module()
     f = module.kernel(symbol)

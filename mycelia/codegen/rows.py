@@ -1,7 +1,10 @@
-"""Kernels that work a row at a time while it stays in the cache: softmax, layer normalisation and their gradients.
+"""Kernels that work a row at a time while it stays in the cache: softmax, layer normalisation and their
+gradients.
 
-Rows are dense. float16 and bfloat16 are computed in float32; sums are kept in float64 (see `mycelia.codegen.reduce`).
+Rows are dense. float16 and bfloat16 are computed in float32; sums are kept in float64 (see
+`mycelia.codegen.reduce`).
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
@@ -58,17 +61,23 @@ class RowKernel:
         return self.m.wrap(self.f.splat(x.value, self.m.lanes), x.dtype)
 
     def sweep(self, kinds: Sequence[str], body: Body, unroll: int = 1) -> list[Scalar]:
-        """Runs along the row; ``body(index, mask)`` gives a value to reduce for each kind. Returns the totals as plain scalars."""
+        """Runs along the row; ``body(index, mask)`` gives a value to reduce for each kind. Returns the
+        totals as plain scalars."""
         f, m = self.f, self.m
         reductions = [Reduction(kind, self.real) for kind in kinds]
 
-        def step(places: Sequence[Operand], totals: Sequence[Value], mask: Value | None = None) -> list[Value]:
+        def step(
+            places: Sequence[Operand], totals: Sequence[Value], mask: Value | None = None
+        ) -> list[Value]:
             results = [body(place, mask) for place in places]
             updated = []
             for k, (reduction, total) in enumerate(zip(reductions, totals)):
                 values = [r[k] for r in results]
                 if mask is not None:
-                    values = [m.select(Scalar(m, mask, dtypes.bool_), v, reduction.identity(m, v.dtype)) for v in values]
+                    values = [
+                        m.select(Scalar(m, mask, dtypes.bool_), v, reduction.identity(m, v.dtype))
+                        for v in values
+                    ]
                 joined = reduction.joined(m, values)
                 updated.append(reduction.combine(m, m.wrap(total, reduction.accumulator), joined).value)
             return updated
@@ -81,7 +90,11 @@ class RowKernel:
             with f.loop(at, whole, stride, carried=totals) as loop:
                 loop.next(step([f.add(loop.index, k * m.lanes) for k in range(count)], loop.carried))
             totals, at = loop.results, whole
-        totals = f.choose(f.icmp("slt", at, self.n), lambda: step([at], totals, f.mask(f.sub(self.n, at), m.lanes)), lambda: list(totals))
+        totals = f.choose(
+            f.icmp("slt", at, self.n),
+            lambda: step([at], totals, f.mask(f.sub(self.n, at), m.lanes)),
+            lambda: list(totals),
+        )
         return [across_lanes(r, m, m.wrap(t, r.accumulator)) for r, t in zip(reductions, totals)]
 
     def finished(self) -> str:
@@ -107,6 +120,7 @@ def softmax_text(symbol: str, dtype: DType, logarithm: bool, target: Target) -> 
             if keeps and not logarithm:
                 k.store(e, y, dtype, at, mask)
             return [e]
+
         (total,) = k.sweep(["sum"], exponentials, unroll=2)
         if logarithm:
             shift = k.splat(one.cast(one.log(total), real))
@@ -120,6 +134,7 @@ def softmax_text(symbol: str, dtype: DType, logarithm: bool, target: Target) -> 
                 result = (k.load(y, dtype, at, mask) if keeps else exponential(at, mask)) * factor
             k.store(result, y, dtype, at, mask)
             return []
+
         k.sweep([], finish, unroll=4)
     return k.finished()
 
@@ -134,6 +149,7 @@ def softmax_grad_text(symbol: str, dtype: DType, logarithm: bool, target: Target
         def weighted(at: Operand, mask: Value | None) -> list[Scalar]:
             g = k.load(dy, dtype, at, mask)
             return [g if logarithm else g * k.load(y, dtype, at, mask)]
+
         (total,) = k.sweep(["sum"], weighted, unroll=4)
         inner = k.splat(one.cast(total, real))
 
@@ -141,6 +157,7 @@ def softmax_grad_text(symbol: str, dtype: DType, logarithm: bool, target: Target
             g, v = k.load(dy, dtype, at, mask), k.load(y, dtype, at, mask)
             k.store(g - m.exp_nonpositive(v) * inner if logarithm else (g - inner) * v, dx, dtype, at, mask)
             return []
+
         k.sweep([], finish, unroll=2)
     return k.finished()
 
@@ -161,6 +178,7 @@ def layer_norm_text(symbol: str, dtype: DType, scale: DType, target: Target) -> 
         def squares(at: Operand, mask: Value | None) -> list[Scalar]:
             d = k.load(x, dtype, at, mask) - centre
             return [d * d]
+
         (total,) = k.sweep(["sum"], squares, unroll=4)
         rstd = one.cast(one.rsqrt(total / count + epsilon), real)
         factor = k.splat(rstd)
@@ -169,6 +187,7 @@ def layer_norm_text(symbol: str, dtype: DType, scale: DType, target: Target) -> 
             n = (k.load(x, dtype, at, mask) - centre) * factor
             k.store(n * k.load(gamma, scale, at, mask) + k.load(beta, scale, at, mask), y, dtype, at, mask)
             return []
+
         k.sweep([], finish, unroll=2)
         one.store(mean, f.at(memory_type(real, 1), means, index))
         one.store(rstd, f.at(memory_type(real, 1), rstds, index))
@@ -191,6 +210,7 @@ def layer_norm_grad_text(symbol: str, dtype: DType, scale: DType, target: Target
         for pointer in (dgamma, dbeta):
             k.store(m.const(0.0, real), pointer, real, at, mask)
         return []
+
     k.sweep([], clear)
     share = one.const(1.0, dtypes.float64) / one.cast(one.wrap(k.n, dtypes.int64), dtypes.float64)
     with k.each_row() as index:
@@ -206,11 +226,15 @@ def layer_norm_grad_text(symbol: str, dtype: DType, scale: DType, target: Target
                 k.store(k.load(pointer, real, at, mask) + value, pointer, real, at, mask)
             d = g * k.load(gamma, scale, at, mask)
             return [d, d * n]
-        inner, along = (k.splat(one.cast(total * share, real)) for total in k.sweep(["sum", "sum"], gather, unroll=2))
+
+        inner, along = (
+            k.splat(one.cast(total * share, real)) for total in k.sweep(["sum", "sum"], gather, unroll=2)
+        )
 
         def finish(at: Operand, mask: Value | None) -> list[Scalar]:
             d = k.load(dy, dtype, at, mask) * k.load(gamma, scale, at, mask)
             k.store((d - inner - normal(at, mask) * along) * factor, dx, dtype, at, mask)
             return []
+
         k.sweep([], finish, unroll=2)
     return k.finished()

@@ -1,9 +1,13 @@
-"""The scalar vocabulary in which operators write their bodies, over LLVM vectors: every scalar is one lane of each.
+"""The scalar vocabulary in which operators write their bodies, over LLVM vectors: every scalar is one lane
+of each.
 
-A body such as ``def body(m, x): return m.tanh(x)`` is called once while the kernel's text is written; ``m`` is a
-`VectorScalars`, ``x`` a `Scalar`. Booleans are ``i1`` in registers and bytes in memory; float16 and bfloat16 are ``float``
+A body such as ``def body(m, x): return m.tanh(x)`` is called once while the kernel's text is written; ``m``
+is a
+`VectorScalars`, ``x`` a `Scalar`. Booleans are ``i1`` in registers and bytes in memory; float16 and
+bfloat16 are ``float``
 in registers and rounded by `VectorScalars.rounded` where an operator ends.
 """
+
 from __future__ import annotations
 
 from typing import Any, Union
@@ -37,39 +41,89 @@ def memory_type(dtype: DType, lanes: int) -> str:
 
 
 class Scalar:
-    """An opaque scalar of a body; ``number`` is set instead of ``value`` for a constant that has not met a dtype yet."""
+    """An opaque scalar of a body; ``number`` is set instead of ``value`` for a constant that has not met a
+    dtype yet."""
 
     __slots__ = ("m", "value", "dtype", "number")
 
-    def __init__(self, m: VectorScalars, value: Value | None, dtype: DType | None, number: Any = None) -> None:
+    def __init__(
+        self, m: VectorScalars, value: Value | None, dtype: DType | None, number: Any = None
+    ) -> None:
         self.m, self.value, self.dtype, self.number = m, value, dtype, number
 
-    def __add__(self, other: Operand) -> Scalar: return self.m.add(self, other)
-    def __radd__(self, other: Operand) -> Scalar: return self.m.add(other, self)
-    def __sub__(self, other: Operand) -> Scalar: return self.m.sub(self, other)
-    def __rsub__(self, other: Operand) -> Scalar: return self.m.sub(other, self)
-    def __mul__(self, other: Operand) -> Scalar: return self.m.mul(self, other)
-    def __rmul__(self, other: Operand) -> Scalar: return self.m.mul(other, self)
-    def __truediv__(self, other: Operand) -> Scalar: return self.m.div(self, other)
-    def __rtruediv__(self, other: Operand) -> Scalar: return self.m.div(other, self)
-    def __floordiv__(self, other: Operand) -> Scalar: return self.m.floordiv(self, other)
-    def __rfloordiv__(self, other: Operand) -> Scalar: return self.m.floordiv(other, self)
-    def __mod__(self, other: Operand) -> Scalar: return self.m.mod(self, other)
-    def __rmod__(self, other: Operand) -> Scalar: return self.m.mod(other, self)
-    def __neg__(self) -> Scalar: return self.m.neg(self)
-    def __and__(self, other: Operand) -> Scalar: return self.m.bitwise_and(self, other)
-    def __or__(self, other: Operand) -> Scalar: return self.m.bitwise_or(self, other)
-    def __xor__(self, other: Operand) -> Scalar: return self.m.bitwise_xor(self, other)
-    def __invert__(self) -> Scalar: return self.m.bitwise_not(self)
-    def __lshift__(self, other: Operand) -> Scalar: return self.m.shift_left(self, other)
-    def __rshift__(self, other: Operand) -> Scalar: return self.m.shift_right(self, other)
-    def __lt__(self, other: Operand) -> Scalar: return self.m.lt(self, other)
-    def __le__(self, other: Operand) -> Scalar: return self.m.le(self, other)
-    def __gt__(self, other: Operand) -> Scalar: return self.m.gt(self, other)
-    def __ge__(self, other: Operand) -> Scalar: return self.m.ge(self, other)
+    def __add__(self, other: Operand) -> Scalar:
+        return self.m.add(self, other)
+
+    def __radd__(self, other: Operand) -> Scalar:
+        return self.m.add(other, self)
+
+    def __sub__(self, other: Operand) -> Scalar:
+        return self.m.sub(self, other)
+
+    def __rsub__(self, other: Operand) -> Scalar:
+        return self.m.sub(other, self)
+
+    def __mul__(self, other: Operand) -> Scalar:
+        return self.m.mul(self, other)
+
+    def __rmul__(self, other: Operand) -> Scalar:
+        return self.m.mul(other, self)
+
+    def __truediv__(self, other: Operand) -> Scalar:
+        return self.m.div(self, other)
+
+    def __rtruediv__(self, other: Operand) -> Scalar:
+        return self.m.div(other, self)
+
+    def __floordiv__(self, other: Operand) -> Scalar:
+        return self.m.floordiv(self, other)
+
+    def __rfloordiv__(self, other: Operand) -> Scalar:
+        return self.m.floordiv(other, self)
+
+    def __mod__(self, other: Operand) -> Scalar:
+        return self.m.mod(self, other)
+
+    def __rmod__(self, other: Operand) -> Scalar:
+        return self.m.mod(other, self)
+
+    def __neg__(self) -> Scalar:
+        return self.m.neg(self)
+
+    def __and__(self, other: Operand) -> Scalar:
+        return self.m.bitwise_and(self, other)
+
+    def __or__(self, other: Operand) -> Scalar:
+        return self.m.bitwise_or(self, other)
+
+    def __xor__(self, other: Operand) -> Scalar:
+        return self.m.bitwise_xor(self, other)
+
+    def __invert__(self) -> Scalar:
+        return self.m.bitwise_not(self)
+
+    def __lshift__(self, other: Operand) -> Scalar:
+        return self.m.shift_left(self, other)
+
+    def __rshift__(self, other: Operand) -> Scalar:
+        return self.m.shift_right(self, other)
+
+    def __lt__(self, other: Operand) -> Scalar:
+        return self.m.lt(self, other)
+
+    def __le__(self, other: Operand) -> Scalar:
+        return self.m.le(self, other)
+
+    def __gt__(self, other: Operand) -> Scalar:
+        return self.m.gt(self, other)
+
+    def __ge__(self, other: Operand) -> Scalar:
+        return self.m.ge(self, other)
 
     def __bool__(self) -> bool:
-        raise TypeError("a scalar of an operator's body has no truth value while code is written; use m.select")
+        raise TypeError(
+            "a scalar of an operator's body has no truth value while code is written; use m.select"
+        )
 
     def __repr__(self) -> str:
         return f"<scalar {self.dtype.name if self.dtype else self.number}>"
@@ -105,7 +159,9 @@ class VectorScalars:
             type = register_type(dtype, self.lanes)
             number = x.number
             if dtype.is_integer:
-                number = int(np.array(int(number) % (1 << dtype.bits), f"u{dtype.itemsize}").astype(dtype.numpy))
+                number = int(
+                    np.array(int(number) % (1 << dtype.bits), f"u{dtype.itemsize}").astype(dtype.numpy)
+                )
             return Scalar(self, constant(number, type), dtype)
         return x if x.m is self else Scalar(self, x.value, x.dtype)
 
@@ -115,7 +171,9 @@ class VectorScalars:
             guess = dtypes.float32 if any(isinstance(_number(x), float) for x in (a, b)) else dtypes.int64
             known = [guess]
         if len(known) == 2 and known[0] is not known[1]:
-            raise TypeError(f"a body combined {known[0].name} and {known[1].name}; cast explicitly with m.cast")
+            raise TypeError(
+                f"a body combined {known[0].name} and {known[1].name}; cast explicitly with m.cast"
+            )
         return self.own(a, known[0]), self.own(b, known[0])
 
     def const(self, number: int | float | bool, dtype: DType | None = None) -> Scalar:
@@ -129,8 +187,11 @@ class VectorScalars:
     def _bool(self, value: Value) -> Scalar:
         return Scalar(self, value, dtypes.bool_)
 
-    def load(self, dtype: DType, address: Value, mask: Value | None = None, otherwise: Value | None = None) -> Scalar:
-        """Reads ``lanes`` adjacent elements; lanes that ``mask`` leaves out are not touched and read as zero (or ``otherwise``)."""
+    def load(
+        self, dtype: DType, address: Value, mask: Value | None = None, otherwise: Value | None = None
+    ) -> Scalar:
+        """Reads ``lanes`` adjacent elements; lanes that ``mask`` leaves out are not touched and read as
+        zero (or ``otherwise``)."""
         f, type = self.f, memory_type(dtype, self.lanes)
         raw = f.load(type, address) if mask is None else f.masked_load(type, address, mask, otherwise)
         return self.from_memory(dtype, raw)
@@ -206,7 +267,8 @@ class VectorScalars:
         return self._quotient(a, b)
 
     def _quotient(self, a: Scalar, b: Scalar) -> Scalar:
-        """Integer a / b toward zero without traps: a / 0 = 0, and INT_MIN / -1 wraps. Up to 32 bits it goes through float64."""
+        """Integer a / b toward zero without traps: a / 0 = 0, and INT_MIN / -1 wraps. Up to 32 bits it goes
+        through float64."""
         f, type, dtype = self.f, a.value.type, a.dtype
         zero = self.eq(b, 0)
         special = zero
@@ -283,9 +345,14 @@ class VectorScalars:
         x = self.own(x)
         return self._same(x, self.f.intrinsic(intrinsic, x.value.type, x.value)) if x.dtype.kind == "f" else x
 
-    def floor(self, x: Operand) -> Scalar: return self._round(x, "floor")
-    def ceil(self, x: Operand) -> Scalar: return self._round(x, "ceil")
-    def trunc(self, x: Operand) -> Scalar: return self._round(x, "trunc")
+    def floor(self, x: Operand) -> Scalar:
+        return self._round(x, "floor")
+
+    def ceil(self, x: Operand) -> Scalar:
+        return self._round(x, "ceil")
+
+    def trunc(self, x: Operand) -> Scalar:
+        return self._round(x, "trunc")
 
     def round(self, x: Operand) -> Scalar:
         """To the nearest integer, halves to even."""
@@ -296,7 +363,9 @@ class VectorScalars:
         x = self.own(x)
         if x.dtype.kind in "bu":
             return self.select(self.ne(x, 0), self.const(1, x.dtype), x)
-        return self.select(self.gt(x, 0), self.const(1, x.dtype), self.select(self.lt(x, 0), self.const(-1, x.dtype), x))
+        return self.select(
+            self.gt(x, 0), self.const(1, x.dtype), self.select(self.lt(x, 0), self.const(-1, x.dtype), x)
+        )
 
     def copysign(self, x: Operand, y: Operand) -> Scalar:
         x, y = self._pair(x, y)
@@ -324,29 +393,52 @@ class VectorScalars:
         sign = "" if order in ("eq", "ne") else "s" if a.dtype.kind == "i" else "u"
         return self._bool(self.f.icmp(sign + order, a.value, b.value))
 
-    def eq(self, a: Operand, b: Operand) -> Scalar: return self._compare("eq", a, b)
-    def ne(self, a: Operand, b: Operand) -> Scalar: return self._compare("ne", a, b)
-    def lt(self, a: Operand, b: Operand) -> Scalar: return self._compare("lt", a, b)
-    def le(self, a: Operand, b: Operand) -> Scalar: return self._compare("le", a, b)
-    def gt(self, a: Operand, b: Operand) -> Scalar: return self._compare("gt", a, b)
-    def ge(self, a: Operand, b: Operand) -> Scalar: return self._compare("ge", a, b)
+    def eq(self, a: Operand, b: Operand) -> Scalar:
+        return self._compare("eq", a, b)
+
+    def ne(self, a: Operand, b: Operand) -> Scalar:
+        return self._compare("ne", a, b)
+
+    def lt(self, a: Operand, b: Operand) -> Scalar:
+        return self._compare("lt", a, b)
+
+    def le(self, a: Operand, b: Operand) -> Scalar:
+        return self._compare("le", a, b)
+
+    def gt(self, a: Operand, b: Operand) -> Scalar:
+        return self._compare("gt", a, b)
+
+    def ge(self, a: Operand, b: Operand) -> Scalar:
+        return self._compare("ge", a, b)
 
     def _logical(self, instruction: str, a: Operand, b: Operand) -> Scalar:
         a, b = self.cast(self.own(a), dtypes.bool_), self.cast(self.own(b), dtypes.bool_)
         return self._bool(self.f.binary(instruction, a.value, b.value))
 
-    def logical_and(self, a: Operand, b: Operand) -> Scalar: return self._logical("and", a, b)
-    def logical_or(self, a: Operand, b: Operand) -> Scalar: return self._logical("or", a, b)
-    def logical_xor(self, a: Operand, b: Operand) -> Scalar: return self._logical("xor", a, b)
-    def logical_not(self, x: Operand) -> Scalar: return self._logical("xor", x, True)
+    def logical_and(self, a: Operand, b: Operand) -> Scalar:
+        return self._logical("and", a, b)
+
+    def logical_or(self, a: Operand, b: Operand) -> Scalar:
+        return self._logical("or", a, b)
+
+    def logical_xor(self, a: Operand, b: Operand) -> Scalar:
+        return self._logical("xor", a, b)
+
+    def logical_not(self, x: Operand) -> Scalar:
+        return self._logical("xor", x, True)
 
     def _bitwise(self, instruction: str, a: Operand, b: Operand) -> Scalar:
         a, b = self._pair(a, b)
         return self._same(a, self.f.binary(instruction, a.value, b.value))
 
-    def bitwise_and(self, a: Operand, b: Operand) -> Scalar: return self._bitwise("and", a, b)
-    def bitwise_or(self, a: Operand, b: Operand) -> Scalar: return self._bitwise("or", a, b)
-    def bitwise_xor(self, a: Operand, b: Operand) -> Scalar: return self._bitwise("xor", a, b)
+    def bitwise_and(self, a: Operand, b: Operand) -> Scalar:
+        return self._bitwise("and", a, b)
+
+    def bitwise_or(self, a: Operand, b: Operand) -> Scalar:
+        return self._bitwise("or", a, b)
+
+    def bitwise_xor(self, a: Operand, b: Operand) -> Scalar:
+        return self._bitwise("xor", a, b)
 
     def bitwise_not(self, x: Operand) -> Scalar:
         x = self.own(x)
@@ -365,7 +457,9 @@ class VectorScalars:
         type, last = a.value.type, constant(a.dtype.bits - 1, a.value.type)
         inside = self.f.icmp("ule", b.value, last)
         shifted = self.f.binary(instruction, a.value, self.f.select(inside, b.value, last))
-        return self._same(a, shifted if instruction == "ashr" else self.f.select(inside, shifted, constant(0, type)))
+        return self._same(
+            a, shifted if instruction == "ashr" else self.f.select(inside, shifted, constant(0, type))
+        )
 
     def select(self, condition: Operand, a: Operand, b: Operand) -> Scalar:
         a, b = self._pair(a, b)
@@ -374,7 +468,11 @@ class VectorScalars:
 
     def isnan(self, x: Operand) -> Scalar:
         x = self.own(x)
-        return self._bool(self.f.fcmp("uno", x.value, x.value)) if x.dtype.kind == "f" else self.const(False, dtypes.bool_)
+        return (
+            self._bool(self.f.fcmp("uno", x.value, x.value))
+            if x.dtype.kind == "f"
+            else self.const(False, dtypes.bool_)
+        )
 
     def isinf(self, x: Operand) -> Scalar:
         x = self.own(x)
@@ -386,7 +484,8 @@ class VectorScalars:
 
     # -- types ---------------------------------------------------------------------------------------------
     def cast(self, x: Operand, dtype: DType) -> Scalar:
-        """Converts; floats to integers toward zero: NaN gives 0, and what is out of range of 32 (for 64-bit types: 64) bits
+        """Converts; floats to integers toward zero: NaN gives 0, and what is out of range of 32 (for 64-bit
+        types: 64) bits
         saturates there before it wraps to a narrower type."""
         if isinstance(x, Scalar) and x.value is None or not isinstance(x, Scalar):
             return self.own(x, dtype)
@@ -418,7 +517,11 @@ class VectorScalars:
         if x.dtype.is_integer:
             if dtype.bits == x.dtype.bits:
                 return x.value
-            return f.cast("trunc" if dtype.bits < x.dtype.bits else "sext" if x.dtype.kind == "i" else "zext", x.value, type)
+            return f.cast(
+                "trunc" if dtype.bits < x.dtype.bits else "sext" if x.dtype.kind == "i" else "zext",
+                x.value,
+                type,
+            )
         kind = "fptoui" if dtype is dtypes.uint64 else "fptosi"
         bits = 64 if dtype.itemsize == 8 or dtype is dtypes.uint32 else 32
         wide = vector(self.lanes, f"i{bits}")
@@ -450,40 +553,92 @@ class VectorScalars:
         inside = [Scalar(strict, self.own(x, known).value, kind) for x in xs]
         return Scalar(self, function(strict, *inside).value, known)
 
-    def exp(self, x: Operand) -> Scalar: return self._math(math_exp.exp, x)
-    def exp_nonpositive(self, x: Operand) -> Scalar: return self._math(math_exp.exp_nonpositive, x)
-    def exp2(self, x: Operand) -> Scalar: return self._math(math_exp.exp2, x)
-    def expm1(self, x: Operand) -> Scalar: return self._math(math_exp.expm1, x)
-    def sigmoid(self, x: Operand) -> Scalar: return self._math(math_exp.sigmoid, x)
-    def log(self, x: Operand) -> Scalar: return self._math(math_log.log, x)
-    def log2(self, x: Operand) -> Scalar: return self._math(math_log.log2, x)
-    def log10(self, x: Operand) -> Scalar: return self._math(math_log.log10, x)
-    def log1p(self, x: Operand) -> Scalar: return self._math(math_log.log1p, x)
-    def sin(self, x: Operand) -> Scalar: return self._math(math_trig.sin, x)
-    def cos(self, x: Operand) -> Scalar: return self._math(math_trig.cos, x)
-    def tan(self, x: Operand) -> Scalar: return self._math(math_trig.tan, x)
-    def asin(self, x: Operand) -> Scalar: return self._math(math_trig.asin, x)
-    def acos(self, x: Operand) -> Scalar: return self._math(math_trig.acos, x)
-    def atan(self, x: Operand) -> Scalar: return self._math(math_trig.atan, x)
-    def atan2(self, y: Operand, x: Operand) -> Scalar: return self._math(math_trig.atan2, y, x)
-    def sinh(self, x: Operand) -> Scalar: return self._math(math_hyperbolic.sinh, x)
-    def cosh(self, x: Operand) -> Scalar: return self._math(math_hyperbolic.cosh, x)
-    def tanh(self, x: Operand) -> Scalar: return self._math(math_hyperbolic.tanh, x)
-    def asinh(self, x: Operand) -> Scalar: return self._math(math_hyperbolic.asinh, x)
-    def acosh(self, x: Operand) -> Scalar: return self._math(math_hyperbolic.acosh, x)
-    def atanh(self, x: Operand) -> Scalar: return self._math(math_hyperbolic.atanh, x)
+    def exp(self, x: Operand) -> Scalar:
+        return self._math(math_exp.exp, x)
+
+    def exp_nonpositive(self, x: Operand) -> Scalar:
+        return self._math(math_exp.exp_nonpositive, x)
+
+    def exp2(self, x: Operand) -> Scalar:
+        return self._math(math_exp.exp2, x)
+
+    def expm1(self, x: Operand) -> Scalar:
+        return self._math(math_exp.expm1, x)
+
+    def sigmoid(self, x: Operand) -> Scalar:
+        return self._math(math_exp.sigmoid, x)
+
+    def log(self, x: Operand) -> Scalar:
+        return self._math(math_log.log, x)
+
+    def log2(self, x: Operand) -> Scalar:
+        return self._math(math_log.log2, x)
+
+    def log10(self, x: Operand) -> Scalar:
+        return self._math(math_log.log10, x)
+
+    def log1p(self, x: Operand) -> Scalar:
+        return self._math(math_log.log1p, x)
+
+    def sin(self, x: Operand) -> Scalar:
+        return self._math(math_trig.sin, x)
+
+    def cos(self, x: Operand) -> Scalar:
+        return self._math(math_trig.cos, x)
+
+    def tan(self, x: Operand) -> Scalar:
+        return self._math(math_trig.tan, x)
+
+    def asin(self, x: Operand) -> Scalar:
+        return self._math(math_trig.asin, x)
+
+    def acos(self, x: Operand) -> Scalar:
+        return self._math(math_trig.acos, x)
+
+    def atan(self, x: Operand) -> Scalar:
+        return self._math(math_trig.atan, x)
+
+    def atan2(self, y: Operand, x: Operand) -> Scalar:
+        return self._math(math_trig.atan2, y, x)
+
+    def sinh(self, x: Operand) -> Scalar:
+        return self._math(math_hyperbolic.sinh, x)
+
+    def cosh(self, x: Operand) -> Scalar:
+        return self._math(math_hyperbolic.cosh, x)
+
+    def tanh(self, x: Operand) -> Scalar:
+        return self._math(math_hyperbolic.tanh, x)
+
+    def asinh(self, x: Operand) -> Scalar:
+        return self._math(math_hyperbolic.asinh, x)
+
+    def acosh(self, x: Operand) -> Scalar:
+        return self._math(math_hyperbolic.acosh, x)
+
+    def atanh(self, x: Operand) -> Scalar:
+        return self._math(math_hyperbolic.atanh, x)
+
     def turns(self, v: Scalar) -> tuple[Scalar, Scalar]:
         """cos and sin of ``2 pi v`` for v in [0, 1]."""
         pair = math_trig.turns(self._strict, Scalar(self._strict, v.value, v.dtype))
         return Scalar(self, pair[0].value, v.dtype), Scalar(self, pair[1].value, v.dtype)
 
-    def erf(self, x: Operand) -> Scalar: return self._math(math_special.erf, x)
-    def erfc(self, x: Operand) -> Scalar: return self._math(math_special.erfc, x)
+    def erf(self, x: Operand) -> Scalar:
+        return self._math(math_special.erf, x)
+
+    def erfc(self, x: Operand) -> Scalar:
+        return self._math(math_special.erfc, x)
 
     def pow(self, a: Operand, b: Operand) -> Scalar:
-        """a to the power of b, with C's special values; integers wrap, and a negative exponent gives the truncated quotient."""
+        """a to the power of b, with C's special values; integers wrap, and a negative exponent gives the
+        truncated quotient."""
         a, b = self._pair(a, b)
-        return self._math(math_special.pow, a, b) if a.dtype.kind == "f" else math_special.integer_power(self, a, b)
+        return (
+            self._math(math_special.pow, a, b)
+            if a.dtype.kind == "f"
+            else math_special.integer_power(self, a, b)
+        )
 
 
 def _number(x: Operand) -> Any:

@@ -48,7 +48,8 @@ _remember: Callable[[Callable[[], Target]], Target] | None = None
 
 
 def set_host_memory(remember: Callable[[Callable[[], Target]], Target]) -> None:
-    """Registers who remembers this machine's description between runs, since to ask LLVM for it means to load it."""
+    """Registers who remembers this machine's description between runs, since to ask LLVM for it means to
+    load it."""
     global _remember
     _remember = remember
 
@@ -71,6 +72,7 @@ def _detect() -> Target:
     elif triple.startswith(("aarch64", "arm64")):
         vector, registers = 16, 32
     else:
-        raise RuntimeError(f"this processor ({llvm.get_host_cpu_name()}) has neither AVX2 with FMA nor NEON, which "
+        raise RuntimeError(f"this processor ({llvm.get_host_cpu_name()}) has neither AVX2 with FMA nor NEON, "
+                           f"which "
                            f"Mycelia's kernels need")
     return Target(triple, llvm.get_host_cpu_name(), features.flatten(), vector, registers)

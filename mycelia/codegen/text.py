@@ -1,7 +1,10 @@
-"""Writes LLVM IR as text: typed names, arithmetic that folds, structured loops with carried values, and branches.
+"""Writes LLVM IR as text: typed names, arithmetic that folds, structured loops with carried values, and
+branches.
 
-A generator makes a `Module`, opens functions in it, and reads the whole as ``str(module)``. Values are strings (so that they can be
-put into any line of IR by hand) that know their type; Python integers stand for ``i64`` constants wherever a value is expected.
+A generator makes a `Module`, opens functions in it, and reads the whole as ``str(module)``. Values are
+strings (so that they can be
+put into any line of IR by hand) that know their type; Python integers stand for ``i64`` constants wherever
+a value is expected.
 
 Example:
     >>> module = Module()
@@ -13,6 +16,7 @@ Example:
     >>> f.ret(0)
     >>> text = str(module)
 """
+
 from __future__ import annotations
 
 import struct
@@ -20,7 +24,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Union
 
-BYTES = {"i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "half": 2, "bfloat": 2, "float": 4, "double": 8, "ptr": 8}
+BYTES = {
+    "i1": 1,
+    "i8": 1,
+    "i16": 2,
+    "i32": 4,
+    "i64": 8,
+    "half": 2,
+    "bfloat": 2,
+    "float": 4,
+    "double": 8,
+    "ptr": 8,
+}
 
 
 class Value(str):
@@ -93,8 +108,15 @@ class Module:
         self.globals: dict[str, str] = {}
         self._declared: dict[str, str] = {}
 
-    def function(self, name: str, returns: str = "void", params: Sequence[tuple[str, str]] = (), *,
-                 internal: bool = False, attributes: str = "nounwind") -> Function:
+    def function(
+        self,
+        name: str,
+        returns: str = "void",
+        params: Sequence[tuple[str, str]] = (),
+        *,
+        internal: bool = False,
+        attributes: str = "nounwind",
+    ) -> Function:
         """Opens a function; ``params`` are (type with attributes, name) pairs."""
         f = Function(self, name, returns, params, internal, attributes)
         self.functions.append(f)
@@ -143,10 +165,19 @@ class Loop:
 class Function:
     """A function under construction, in basic blocks from top to bottom."""
 
-    def __init__(self, module: Module, name: str, returns: str, params: Sequence[tuple[str, str]], internal: bool,
-                 attributes: str) -> None:
+    def __init__(
+        self,
+        module: Module,
+        name: str,
+        returns: str,
+        params: Sequence[tuple[str, str]],
+        internal: bool,
+        attributes: str,
+    ) -> None:
         self.module, self.name, self.returns = module, name, returns
-        self.params = [Value(f"%{p}", type.split()[0] if not type.startswith("<") else type) for type, p in params]
+        self.params = [
+            Value(f"%{p}", type.split()[0] if not type.startswith("<") else type) for type, p in params
+        ]
         linkage = "internal " if internal else ""
         signature = ", ".join(f"{type} %{p}" for type, p in params)
         self._head = f"define {linkage}{returns} @{name}({signature}) {attributes} {{"
@@ -316,7 +347,8 @@ class Function:
 
     # -- memory --------------------------------------------------------------------------------------------
     def words(self, *types: str, first: int = 0) -> list[Value]:
-        """Reads the kernel's argument words: ``"ptr"``, ``"i64"``, or a float kept in the low bits of its word."""
+        """Reads the kernel's argument words: ``"ptr"``, ``"i64"``, or a float kept in the low bits of its
+        word."""
         return [self.load(type, self.at("i64", self.params[0], first + i), 8) for i, type in enumerate(types)]
 
     def at(self, type: str, base: Value, index: Operand) -> Value:
@@ -351,7 +383,9 @@ class Function:
         align = BYTES[element(type)]
         name = f"llvm.masked.load.{suffix(type)}.p0"
         self.module.declare(name, type, ["ptr", "i32", mask.type, type])
-        return self.op(type, f"call {type} @{name}(ptr {address}, i32 {align}, {mask.typed}, {otherwise.typed})")
+        return self.op(
+            type, f"call {type} @{name}(ptr {address}, i32 {align}, {mask.typed}, {otherwise.typed})"
+        )
 
     def masked_store(self, x: Value, address: Value, mask: Value) -> None:
         align = BYTES[element(x.type)]
@@ -361,8 +395,11 @@ class Function:
 
     # -- control -------------------------------------------------------------------------------------------
     @contextmanager
-    def loop(self, lo: Operand, hi: Operand, step: Operand = 1, carried: Sequence[Value] = ()) -> Iterator[Loop]:
-        """``for index in range(lo, hi, step)`` with a positive step; carried values go from turn to turn through `Loop.next`."""
+    def loop(
+        self, lo: Operand, hi: Operand, step: Operand = 1, carried: Sequence[Value] = ()
+    ) -> Iterator[Loop]:
+        """``for index in range(lo, hi, step)`` with a positive step; carried values go from turn to turn
+        through `Loop.next`."""
         head, body, after = (self.fresh(hint) for hint in ("head", "body", "after"))
         before = self.block
         self.branch(head)
@@ -380,7 +417,9 @@ class Function:
         updated = loop._next if loop._next is not None else phis
         assert len(updated) == len(phis), "each carried value needs its next value"
         self._lines[place:place] = [f"  {index} = phi i64 [ {lo}, %{before} ], [ {following}, %{latch} ]"] + [
-            f"  {p} = phi {p.type} [ {a}, %{before} ], [ {b}, %{latch} ]" for p, a, b in zip(phis, carried, updated)]
+            f"  {p} = phi {p.type} [ {a}, %{before} ], [ {b}, %{latch} ]"
+            for p, a, b in zip(phis, carried, updated)
+        ]
         self.start(after)
 
     @contextmanager
@@ -394,7 +433,8 @@ class Function:
         self.start(after)
 
     def choose(self, condition: Value, then, otherwise) -> list[Value]:
-        """Runs one of two callables, each giving a list of values of equal types, and returns what it gave."""
+        """Runs one of two callables, each giving a list of values of equal types, and returns what it
+        gave."""
         yes, no, after = self.fresh("then"), self.fresh("else"), self.fresh("after")
         self.branch_if(condition, yes, no)
         self.start(yes)

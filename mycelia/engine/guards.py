@@ -36,7 +36,12 @@ class Read:
 
     def __init__(self, path: str, get: Callable[[], Any], value: Any, by_value: bool = False) -> None:
         self.path, self.get, self.value = path, get, value
-        self.plain = by_value or type(value) in _PLAIN or type(value) is tuple and all(type(v) in _PLAIN for v in value)
+        self.plain = (
+            by_value
+            or type(value) in _PLAIN
+            or type(value) is tuple
+            and all(type(v) in _PLAIN for v in value)
+        )
 
     def holds(self) -> bool:
         now = self.get()
@@ -133,8 +138,9 @@ class Guards:
         if type(value) in (list, dict):
             kind = type(value)
             shape = _contents(value)
-            self.reads.append(Read(path, lambda: _contents(get()) if type(get()) is kind else MISSING, shape,
-                                   by_value=True))
+            self.reads.append(
+                Read(path, lambda: _contents(get()) if type(get()) is kind else MISSING, shape, by_value=True)
+            )
         else:
             self.reads.append(Read(path, get, value))
         self._reach(path, value, depth + 1)

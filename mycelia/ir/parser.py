@@ -304,6 +304,7 @@ class _Parser:
         if word in self.symbols:
             return self.symbols[word]
         self.fail(f"unknown word {word!r}", token.start)
+        return None
 
     def parenthesised(self) -> Any:
         """A tuple, or an expression over symbols such as ``(s0*2)``."""

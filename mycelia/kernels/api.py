@@ -1,4 +1,5 @@
 """What a kernel declares, how kernels register, and how one is chosen for a node."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -14,7 +15,8 @@ from mycelia.ir.graph import Node
 class Code:
     """Native code of a kernel: a symbol, and its IR text, made only when the object cache does not hold it.
 
-    ``key`` names the generator and every compile-time parameter; equal keys mean equal code. ``symbol`` is the function's name in
+    ``key`` names the generator and every compile-time parameter; equal keys mean equal code. ``symbol`` is
+    the function's name in
     the text, which may hold several functions.
     """
 
@@ -41,7 +43,8 @@ class Out:
 
 @dataclass(frozen=True)
 class Work:
-    """Address of scratch memory that lives for the node; equal ``key`` within a node means the same memory."""
+    """Address of scratch memory that lives for the node; equal ``key`` within a node means the same
+    memory."""
 
     nbytes: int
     key: str = "work"
@@ -71,7 +74,8 @@ class Call:
 
 @dataclass
 class HostCall:
-    """A call into Python: ``function(inputs, outputs)`` over NumPy views of the node's buffers. Takes the GIL."""
+    """A call into Python: ``function(inputs, outputs)`` over NumPy views of the node's buffers. Takes the
+    GIL."""
 
     function: Callable[[list[np.ndarray], list[np.ndarray]], None]
     reason: str
@@ -85,7 +89,8 @@ class Refusal:
 
 
 class Kernel(Protocol):
-    """What a registered class offers. ``alias`` pairs (output, input) may share memory: the kernel reads element i of the input
+    """What a registered class offers. ``alias`` pairs (output, input) may share memory: the kernel reads
+    element i of the input
     before it writes element i of the output."""
 
     name: str
@@ -133,6 +138,7 @@ def kernel(operator: str | Sequence[str], device: str = "CPU", priority: int = 0
             entries.append(instance)
             entries.sort(key=lambda k: -k.priority)  # type: ignore[attr-defined]
         return cls
+
     return add
 
 
@@ -141,7 +147,8 @@ def candidates(operator: str, device: str) -> list[Kernel]:
 
 
 def candidates_for(node: Node, device: str) -> list[Kernel]:
-    """The operator's own kernels, then those registered as ``"*pointwise"`` for whatever has a scalar body."""
+    """The operator's own kernels, then those registered as ``"*pointwise"`` for whatever has a scalar
+    body."""
     own = candidates(node.op.name, device)
     return own + candidates("*pointwise", device) if node.op.pointwise and node.op.body else own
 
@@ -171,6 +178,8 @@ def select(node: Node, device: str, target: Any) -> Selection:
             return Selection(candidate, refusals)
         refusals.append((candidate.name, refusal.reason))
     asked = ", ".join(str(v.type) for v in node.inputs)
-    reasons = "".join(f"\n  {name}: {reason}" for name, reason in refusals) or "\n  no kernel is registered for it"
+    reasons = (
+        "".join(f"\n  {name}: {reason}" for name, reason in refusals) or "\n  no kernel is registered for it"
+    )
     where = f"\n  at {node.loc}" if node.loc else ""
     raise NoKernel(f"Operator {node.op.name} not supported on {device} for ({asked}):{reasons}{where}")

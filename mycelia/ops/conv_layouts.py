@@ -7,6 +7,7 @@ affair; only `PackConvWeights` writes it, and only convolutions with the same ``
 ``dilation`` read it. In the
 references here it holds the weights in their own order.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -48,10 +49,14 @@ def _nhwc(x: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(x.transpose(0, 2, 3, 1))
 
 
-def _windows(shape: tuple[Dim, ...], kernel: Pair, stride: Pair, pads: Pads, dilation: Pair = (1, 1)) -> tuple[Dim, Dim]:
+def _windows(
+    shape: tuple[Dim, ...], kernel: Pair, stride: Pair, pads: Pads, dilation: Pair = (1, 1)
+) -> tuple[Dim, Dim]:
     """Extents of the output image of a window that moves over ``[n, h, w, c]``."""
-    return (window_extent(shape[1], kernel[0], stride[0], pads[0], pads[1], dilation[0]),
-            window_extent(shape[2], kernel[1], stride[1], pads[2], pads[3], dilation[1]))
+    return (
+        window_extent(shape[1], kernel[0], stride[0], pads[0], pads[1], dilation[0]),
+        window_extent(shape[2], kernel[1], stride[1], pads[2], pads[3], dilation[1]),
+    )
 
 
 def _pack_infer(w: TensorType, *, groups: int, form: str, stride: Pair, dilation: Pair) -> TensorType:
@@ -60,23 +65,45 @@ def _pack_infer(w: TensorType, *, groups: int, form: str, stride: Pair, dilation
 
 def _pack_reference(w: np.ndarray, *, groups: int, form: str, stride: Pair, dilation: Pair) -> np.ndarray:
     packed = np.zeros(packed_size(w.shape, groups, form), np.float64 if w.dtype == np.float64 else np.float32)
-    packed[:w.size] = w.ravel()
+    packed[: w.size] = w.ravel()
     return packed
 
 
 def _weights(packed: np.ndarray, oc: int, ic: int, kernel: Pair, like: np.ndarray) -> np.ndarray:
-    return packed[:oc * ic * kernel[0] * kernel[1]].reshape(oc, ic, *kernel).astype(like.dtype)
+    return packed[: oc * ic * kernel[0] * kernel[1]].reshape(oc, ic, *kernel).astype(like.dtype)
 
 
-def _conv_infer(x: TensorType, packed: TensorType, *extra: TensorType, kernel_size: Pair, stride: Pair, pads: Pads,
-                dilation: Pair, groups: int, out_channels: int, epilogue: str, has_bias: bool,
-                has_residual: bool) -> TensorType:
+def _conv_infer(
+    x: TensorType,
+    packed: TensorType,
+    *extra: TensorType,
+    kernel_size: Pair,
+    stride: Pair,
+    pads: Pads,
+    dilation: Pair,
+    groups: int,
+    out_channels: int,
+    epilogue: str,
+    has_bias: bool,
+    has_residual: bool,
+) -> TensorType:
     return x.with_shape(x.shape[0], *_windows(x.shape, kernel_size, stride, pads, dilation), out_channels)
 
 
-def _conv_reference(x: np.ndarray, packed: np.ndarray, *extra: np.ndarray, kernel_size: Pair, stride: Pair, pads: Pads,
-                    dilation: Pair, groups: int, out_channels: int, epilogue: str, has_bias: bool,
-                    has_residual: bool) -> np.ndarray:
+def _conv_reference(
+    x: np.ndarray,
+    packed: np.ndarray,
+    *extra: np.ndarray,
+    kernel_size: Pair,
+    stride: Pair,
+    pads: Pads,
+    dilation: Pair,
+    groups: int,
+    out_channels: int,
+    epilogue: str,
+    has_bias: bool,
+    has_residual: bool,
+) -> np.ndarray:
     w = _weights(packed, out_channels, x.shape[3] // groups, kernel_size, x)
     y = _nhwc(Conv2D.reference(_nchw(x), w, stride=stride, pads=pads, dilation=dilation, groups=groups))
     for term in extra:  # the bias, then the residual
@@ -84,20 +111,31 @@ def _conv_reference(x: np.ndarray, packed: np.ndarray, *extra: np.ndarray, kerne
     return np.maximum(y, 0) if epilogue == "relu" else y
 
 
-def _input_grad_infer(dy: TensorType, packed: TensorType, *, input_shape: tuple[int, ...], kernel_size: Pair, stride: Pair,
-                      pads: Pads, dilation: Pair, groups: int) -> TensorType:
+def _input_grad_infer(
+    dy: TensorType,
+    packed: TensorType,
+    *,
+    input_shape: tuple[int, ...],
+    kernel_size: Pair,
+    stride: Pair,
+    pads: Pads,
+    dilation: Pair,
+    groups: int,
+) -> TensorType:
     return dy.with_shape(*input_shape)
 
 
-def _input_grad_reference(dy: np.ndarray, packed: np.ndarray, *, input_shape: tuple[int, ...], kernel_size: Pair,
-                          **how: Any) -> np.ndarray:
+def _input_grad_reference(
+    dy: np.ndarray, packed: np.ndarray, *, input_shape: tuple[int, ...], kernel_size: Pair, **how: Any
+) -> np.ndarray:
     n, h, width, c = input_shape
     w = _weights(packed, dy.shape[3], c // how["groups"], kernel_size, dy)
     return _nhwc(Conv2DInputGrad.reference(_nchw(dy), w, input_shape=(n, c, h, width), **how))
 
 
-def _weight_grad_infer(x: TensorType, dy: TensorType, *, kernel_size: Pair, stride: Pair, pads: Pads, dilation: Pair,
-                       groups: int) -> TensorType:
+def _weight_grad_infer(
+    x: TensorType, dy: TensorType, *, kernel_size: Pair, stride: Pair, pads: Pads, dilation: Pair, groups: int
+) -> TensorType:
     return x.with_shape(dy.shape[3], x.shape[3] // groups, *kernel_size)
 
 
@@ -122,7 +160,9 @@ def _max_grad_reference(x: np.ndarray, y: np.ndarray, dy: np.ndarray, **window: 
     return _nhwc(MaxPoolGrad.reference(_nchw(x), _nchw(y), _nchw(dy), **window))
 
 
-def _avg_infer(x: TensorType, *, kernel_size: Pair, stride: Pair, pads: Pads, count_include_pad: bool) -> TensorType:
+def _avg_infer(
+    x: TensorType, *, kernel_size: Pair, stride: Pair, pads: Pads, count_include_pad: bool
+) -> TensorType:
     return _max_infer(x, kernel_size=kernel_size, stride=stride, pads=pads)
 
 

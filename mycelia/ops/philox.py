@@ -9,6 +9,7 @@ bits: words ``2 (i % 2)`` and the
 next of block ``i // 2``, low word first). So a value depends on (seed, offset, i) only, and the offset
 grows by the number of blocks.
 """
+
 from __future__ import annotations
 
 import math
@@ -44,7 +45,12 @@ def random_words(state: np.ndarray, count: int) -> np.ndarray:
     key = [seed & 0xFFFFFFFF, seed >> 32]
     for _ in range(ROUNDS):
         a, b = c[0] * np.uint64(MULTIPLIERS[0]), c[2] * np.uint64(MULTIPLIERS[1])
-        c = [(b >> np.uint64(32)) ^ c[1] ^ np.uint64(key[0]), b & low, (a >> np.uint64(32)) ^ c[3] ^ np.uint64(key[1]), a & low]
+        c = [
+            (b >> np.uint64(32)) ^ c[1] ^ np.uint64(key[0]),
+            b & low,
+            (a >> np.uint64(32)) ^ c[3] ^ np.uint64(key[1]),
+            a & low,
+        ]
         key = [(k + w) & 0xFFFFFFFF for k, w in zip(key, WEYL)]
     return np.stack([w.astype(np.uint32) for w in c], 1)
 
@@ -63,7 +69,11 @@ def bits(state: np.ndarray, *, shape: Sequence[int], dtype: DType) -> tuple[np.n
     if dtype.itemsize == 8:
         words = words.view("<u8")
     words = words[:size]
-    values = (words & 1).astype(np.bool_) if dtype.kind == "b" else words.astype(f"u{dtype.itemsize}").view(dtype.numpy)
+    values = (
+        (words & 1).astype(np.bool_)
+        if dtype.kind == "b"
+        else words.astype(f"u{dtype.itemsize}").view(dtype.numpy)
+    )
     return advanced(state, count), values.reshape(shape)
 
 
@@ -77,7 +87,7 @@ def uniform(state: np.ndarray, *, shape: Sequence[int], dtype: DType) -> tuple[n
     state, words = bits(state, shape=shape, dtype=dtypes.uint64 if wide else dtypes.uint32)
     kept, have = PRECISION[dtype.name], 64 if wide else 32
     leading = words >> words.dtype.type(have - kept)
-    return state, (leading.astype(np.float64) * 2.0 ** -kept).astype(dtype.numpy)
+    return state, (leading.astype(np.float64) * 2.0**-kept).astype(dtype.numpy)
 
 
 def normal(state: np.ndarray, *, shape: Sequence[int], dtype: DType) -> tuple[np.ndarray, np.ndarray]:
@@ -90,11 +100,11 @@ def normal(state: np.ndarray, *, shape: Sequence[int], dtype: DType) -> tuple[np
     state, words = bits(state, shape=(size + size % 2,), dtype=dtypes.uint64 if wide else dtypes.uint32)
     first, second = words[0::2], words[1::2]
     if wide:
-        u = ((first >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0 ** -52
-        v = (second >> np.uint64(11)).astype(np.float64) * 2.0 ** -53
+        u = ((first >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
+        v = (second >> np.uint64(11)).astype(np.float64) * 2.0**-53
     else:
-        u = ((first >> np.uint32(9)).astype(np.float64) + 0.5) * 2.0 ** -23
-        v = (second >> np.uint32(8)).astype(np.float64) * 2.0 ** -24
+        u = ((first >> np.uint32(9)).astype(np.float64) + 0.5) * 2.0**-23
+        v = (second >> np.uint32(8)).astype(np.float64) * 2.0**-24
     r = np.sqrt(-2 * np.log(u))
     pairs = np.stack([r * part for part in _turns(v)], 1)
     return state, pairs.reshape(-1)[:size].astype(dtype.numpy).reshape(shape)
@@ -109,7 +119,9 @@ def _turns(v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.choose(turn, [c, -s, -c, s]), np.choose(turn, [s, c, -s, -c])
 
 
-def bernoulli(state: np.ndarray, p: np.ndarray, *, shape: Sequence[int], dtype: DType) -> tuple[np.ndarray, np.ndarray]:
+def bernoulli(
+    state: np.ndarray, p: np.ndarray, *, shape: Sequence[int], dtype: DType
+) -> tuple[np.ndarray, np.ndarray]:
     """1 with probability ``p`` (one number, or an array that broadcasts to ``shape``), else 0."""
     state, values = uniform(state, shape=shape, dtype=dtypes.float32)
     return state, (values < np.asarray(p, np.float32)).astype(dtype.numpy)

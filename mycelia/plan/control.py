@@ -1,6 +1,7 @@
 """Control flow in plans: the branches of `Cond` and the parts of `While` are plans of their own, run from a
 call into Python.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -99,12 +100,15 @@ class ControlFlow(KernelBase):
                 outputs = part.fresh()
                 part.run(inputs, outputs)
                 return outputs
+
             return apply
 
         cond, body, pull = (call(part) for part in parts.values())
 
         def run(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
-            results = walk_back(inputs, cond, body, pull, len(node.attrs["body"].inputs), node.attrs["n_state"])
+            results = walk_back(
+                inputs, cond, body, pull, len(node.attrs["body"].inputs), node.attrs["n_state"]
+            )
             for output, value in zip(outputs, results):
                 output[...] = value
 

@@ -14,7 +14,8 @@ class Parameter(Tensor):
     """A tensor that belongs to a Cell.
 
     Args:
-        default_input: initial data (Tensor, NumPy array, number); copied, so that no two parameters share memory.
+        default_input: initial data (Tensor, NumPy array, number); copied, so that no two parameters share
+            memory.
         name: name in checkpoints; a Cell fills in its own attribute name when None.
         requires_grad: whether optimizers and `value_and_grad` over weights see it.
 
@@ -94,7 +95,8 @@ class Parameter(Tensor):
         return self
 
     def clone(self, init: str = "same") -> Parameter:
-        """A parameter of its own with the same name and flags; ``init``: ``"same"``, ``"zeros"`` or ``"ones"``."""
+        """A parameter of its own with the same name and flags; ``init``: ``"same"``, ``"zeros"`` or
+        ``"ones"``."""
         array = self.asnumpy()
         if init == "zeros":
             array = np.zeros_like(array)

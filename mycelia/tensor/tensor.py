@@ -1,4 +1,5 @@
-"""Tensor: (storage, offset, strides, shape, dtype). The data model only; arithmetic is attached by `mycelia.ops`."""
+"""Tensor: (storage, offset, strides, shape, dtype). The data model only; arithmetic is attached by
+`mycelia.ops`."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ _tokens = itertools.count(1)
 
 
 def new_token() -> int:
-    """An identity for the current value of a tensor: a write gives the tensor a new one (see `mycelia.autodiff`)."""
+    """An identity for the current value of a tensor: a write gives the tensor a new one (see
+    `mycelia.autodiff`)."""
     return next(_tokens)
 
 
@@ -31,7 +33,8 @@ def dense_strides(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 class View:
-    """How a view came from its root: the tensor that owns the elements, and the operators applied to it in turn."""
+    """How a view came from its root: the tensor that owns the elements, and the operators applied to it in
+    turn."""
 
     __slots__ = ("root", "chain", "seen")
 
@@ -191,7 +194,8 @@ class Tensor:
 
     # -- to the host ---------------------------------------------------------------------------------------
     def asnumpy(self) -> np.ndarray:
-        """The elements as a NumPy array, sharing memory where the device's memory is addressable by the host."""
+        """The elements as a NumPy array, sharing memory where the device's memory is addressable by the
+        host."""
         item = self._dtype.itemsize
         return self._storage.as_numpy(
             self._dtype.numpy, self._shape, tuple(s * item for s in self._strides), self._offset * item

@@ -1,6 +1,7 @@
 """`mycelia explain SCRIPT`: runs a script and shows what became of each graph on its way to the device.
 
-For every compiled graph: the model's operators, what the passes (the engine) made of them, which kernel (the runtime) each node got
+For every compiled graph: the model's operators, what the passes (the engine) made of them, which kernel
+(the runtime) each node got
 and which ones refused, and how long its latest call took inside kernels and outside.
 """
 
@@ -89,7 +90,8 @@ def show_graph(console: Console, graph: Any, staged: Any, recorder: Recorder) ->
         f"runtime: {len(plan.instructions)} instructions, {len(plan.codes())} native functions, "
         f"{len(plan.host_calls())} host calls, arena {plan.arena_bytes:,} bytes"
         + (
-            f"; a prologue of {len(staged.prologue.plan.instructions)} instructions runs when a parameter changes"
+            f"; a prologue of {len(staged.prologue.plan.instructions)} instructions runs when a parameter "
+            f"changes"
             if staged.prologue is not None
             else ""
         )

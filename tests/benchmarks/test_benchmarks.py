@@ -13,17 +13,20 @@ sys.path.insert(0, str(ROOT))
 sys.path.insert(0, str(ROOT / "benchmarks" / "programs"))
 
 import arrays  # noqa: E402
+import kernel_clock  # noqa: E402
+import measure  # noqa: E402
 
 from benchmarks.machine import Floors, instruction_set  # noqa: E402
 from benchmarks.machine import measure as measure_floors  # noqa: E402
+from benchmarks.protocols import measure_table  # noqa: E402
 from benchmarks.report import judge, metric, number, report  # noqa: E402
-from benchmarks.runner import Result, Runner, Settings, _difference  # noqa: E402
+from benchmarks.results import Result, Row, difference  # noqa: E402
+from benchmarks.runner import Runner, Settings  # noqa: E402
 from benchmarks.tables import OWN, TABLES, variants_of  # noqa: E402
 
 
-def row(framework, variant, best, case="c", **more):
-    figures = {"unit": "ms", "min": best, "median": best * 1.1, "first": 1.0, "job": variant}
-    return {"case": case, "framework": framework, "variant": variant, **figures, **more}
+def row(framework, variant, *times, case="c", **more):
+    return Row(case, framework, variant, variant, "ms", list(times), first=1.0, **more)
 
 
 @pytest.fixture
@@ -33,7 +36,7 @@ def result():
         row("torch", "eager", 4.0),
         row("torch", "compile", 3.0),
         row("ort", "default", 2.0),
-        row(OWN, "graph", 1.0, gflops=80.0),
+        row(OWN, "graph", 1.0, flops=80e6),
     ):
         found.add(entry)
     return found
@@ -61,13 +64,30 @@ def test_tables_of_embeddings_are_small_and_equal():
     assert arrays.weight("L.0.p.weight", (768, 3072)).std() == pytest.approx(3072**-0.5, rel=0.02)
 
 
-def test_the_best_variant_counts_and_rounds_keep_minima(result):
-    assert result.best("c", "torch")["variant"] == "compile"
-    result.add(row("torch", "compile", 2.5) | {"first": 0.2})
+def test_arrays_are_drawn_once_and_then_read(tmp_path, monkeypatch):
+    monkeypatch.setenv("BENCH_ARRAYS", str(tmp_path))
+    drawn = arrays.normal(3, 2)
+    (path,) = tmp_path.iterdir()
+    np.save(path, drawn + 1)
+    assert (arrays.normal(3, 2) == drawn + 1).all()
+    assert not (arrays.normal(3, 2, seed=1) == drawn + 1).any()
+
+
+def test_the_best_variant_counts_and_rounds_add_up(result):
+    assert result.best("c", "torch").variant == "compile"
+    later = row("torch", "compile", 2.5, 5.0)
+    later.first = 0.2
+    result.add(later)
     best = result.best("c", "torch")
-    assert (best["min"], best["first"], best["again"]) == (2.5, 1.0, None) or best["again"] == 0.2
-    result.add(row("torch", "compile", 9.0))
-    assert result.best("c", "torch")["min"] == 2.5
+    assert (best.best, best.median, best.first, best.again) == (2.5, 3.0, 1.0, 0.2)
+
+
+def test_a_variant_twice_as_slow_everywhere_is_hopeless(result):
+    assert not result.hopeless("torch", "eager")
+    result.add(row("torch", "slow", 7.0))
+    assert result.hopeless("torch", "slow")
+    result.add(row("torch", "slow", 1.0, case="another"))
+    assert not result.hopeless("torch", "slow")
 
 
 @pytest.mark.parametrize(
@@ -89,32 +109,42 @@ def test_metrics(result, name, expected):
 
 def test_goals(result):
     floors = Floors(100.0, 10.0)
-    assert judge(["c: ort >= 1.9", "c: time <= 1.0"], {"t": result}, floors)[1]
-    words, fine = judge(["c: ort >= 2.1"], {"t": result}, floors)
+    assert judge(["c: ort >= 1.9", "c: time <= 1.0"], [result], floors)[1]
+    words, fine = judge(["c: ort >= 2.1"], [result], floors)
     assert not fine and "MISSES" in words
-    assert not judge(["absent: ort >= 1"], {"t": result}, floors)[1]
+    assert not judge(["absent: ort >= 1"], [result], floors)[1]
     with pytest.raises(ValueError, match="a goal must read"):
-        judge(["c ort 1"], {"t": result}, floors)
+        judge(["c ort 1"], [result], floors)
 
 
 def test_differences_are_relative_to_the_largest_element():
-    assert _difference(np.array([1.0, 10.5]), np.array([1.0, 10.0])) == pytest.approx(0.05)
-    assert _difference(np.zeros(3), np.zeros(2)) == float("inf")
+    assert difference(np.array([1.0, 10.5]), np.array([1.0, 10.0])) == pytest.approx(0.05)
+    assert difference(np.zeros(3), np.zeros(2)) == float("inf")
 
 
-def test_an_answer_that_differs_is_a_problem(tmp_path):
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ([1.0, 2.01], "at [1] 2.01 instead of 2"),
+        ([np.nan, 2.0], "at [0] nan instead of 1"),
+        ([1.0], "shape (1,)"),
+    ],
+)
+def test_an_answer_that_differs_is_a_problem(tmp_path, answer, told):
     found = Result()
-    for framework, value in (("torch", 1.0), (OWN, 1.01)):
+    for framework, values in (("torch", [1.0, 2.0]), ("ort", [1.0, 2.0]), (OWN, answer)):
         path = tmp_path / f"{framework}.npy"
-        np.save(path, np.array([value]))
+        np.save(path, np.array(values))
         found.add(row(framework, "x", 1.0, answer=str(path)))
-    Runner(Settings())._compare(found, 1e-4)
-    assert "the answer differs from that of torch x" in found.problems[0]
+    found.compare_answers(1e-4)
+    (problem,) = found.problems
+    assert "mycelia x, c: the answer differs from that of torch x" in problem and told in problem
 
 
 def test_a_report_holds_every_figure(result):
-    text = report("gemm", result, Floors(100.0, 10.0), Settings())
-    for word in ("matrix products", "3 / 3.3 compile", "share of the FMA peak", "0.8"):
+    result.add(row(OWN, "graph", 1.0, flops=80e6, inside=0.75e-3))
+    text = report("gemm", result, Floors(100.0, 10.0), 2, 1)
+    for word in ("matrix products", "3 / 3 compile", "share of the FMA peak, 200 GF/s", "0.4", "25.0%"):
         assert word in text
     assert number(1234.5) == "1234" and number(None) == "-"
 
@@ -129,9 +159,35 @@ def test_the_core_has_a_peak():
     assert 5 < floors.gflops < 1000 and 0.5 < floors.gbs < 1000
 
 
+def test_time_in_kernels_is_part_of_the_time():
+    from mycelia import Tensor, ops
+
+    x = Tensor(np.ones((512, 512), np.float32))
+
+    def call():
+        return ops.matmul(x, x).asnumpy()
+
+    call()
+    inside, whole = kernel_clock.seconds_in_kernels(call), min(measure.timed(call)[0] for _ in range(5))
+    assert 0 < inside < 5 * whole
+    assert 2 * 512**3 / inside < 1e13
+
+
 def test_a_table_runs():
     runner = Runner(Settings(frameworks=("mycelia", "numpy"), rounds=1, quick=True))
-    found = runner.run("eager")
+    found = measure_table(runner, "eager", 1)
     assert not found.problems
     assert {"add (2,3)", "chain100 fwd+grad"} == set(found.rows)
-    assert 0.0 in [found.best("add (2,3)", framework).get("difference") for framework in (OWN, "numpy")]
+    assert 0.0 in [found.best("add (2,3)", framework).difference for framework in (OWN, "numpy")]
+
+
+def test_a_framework_that_is_absent_is_left_out(capsys):
+    runner = Runner(Settings(frameworks=("torch", "mycelia"), pythons={"torch": "/nowhere/python"}))
+    assert {framework for framework, _ in runner.jobs("gemm")} == {"mycelia"}
+    assert "torch: not installed for /nowhere/python, left out" in capsys.readouterr().out
+
+
+def test_a_program_that_fails_is_a_problem():
+    found = Result()
+    Runner(Settings()).run(found, "numpy", "first_call", "eager")  # which NumPy has no program for
+    assert found.problems == ["numpy eager, *: KeyError: 'first_call'"] and not found.rows

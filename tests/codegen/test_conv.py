@@ -1,4 +1,6 @@
-"""Channels-last convolutions and their gradients against the references, over shapes that leave every kind of remainder."""
+"""Channels-last convolutions and their gradients against the references, over shapes that leave every kind
+of remainder."""
+
 from __future__ import annotations
 
 import harness
@@ -7,12 +9,12 @@ import numpy as np
 import pytest
 
 import mycelia.kernels.cpu.conv  # noqa: F401
-from mycelia.ops import conv_layouts  # noqa: F401
-from mycelia.runtime.link import compile_object
 from mycelia.codegen import conv, gemm
 from mycelia.codegen.gemm import Tile
 from mycelia.codegen.target import ALL
 from mycelia.ir import operator
+from mycelia.ops import conv_layouts  # noqa: F401
+from mycelia.runtime.link import compile_object
 
 CASES = {  # n, h, w, ic, oc, kernel, stride, pads, dilation, groups
     "pointwise": (2, 7, 5, 9, 20, (1, 1), (1, 1), (0, 0, 0, 0), (1, 1), 1),
@@ -39,8 +41,12 @@ CASES = {  # n, h, w, ic, oc, kernel, stride, pads, dilation, groups
     "empty batch": (0, 5, 5, 4, 4, (3, 3), (1, 1), (1, 1, 1, 1), (1, 1), 1),
     "kernel larger than image": (1, 2, 2, 4, 8, (5, 5), (1, 1), (2, 2, 2, 2), (1, 1), 1),
 }
-TOLERANCE = {np.dtype(np.float32): 2e-5, np.dtype(np.float64): 1e-13, np.dtype(np.float16): 2e-3,
-             np.dtype(ml_dtypes.bfloat16): 1.6e-2}
+TOLERANCE = {
+    np.dtype(np.float32): 2e-5,
+    np.dtype(np.float64): 1e-13,
+    np.dtype(np.float16): 2e-3,
+    np.dtype(ml_dtypes.bfloat16): 1.6e-2,
+}
 
 
 def numbers(shape, dtype, seed):
@@ -79,8 +85,14 @@ def check_forward(name, dtype, bias=False, residual=False, relu=False):
     x, weight, dy, kernel, attrs = problem(name, dtype)
     packed = harness.apply("PackConvWeights", [weight], **packing(attrs, "forward"))
     extra = [numbers(weight.shape[:1], dtype, 4)] * bias + [numbers(dy.shape, dtype, 5)] * residual
-    how = dict(attrs, kernel_size=kernel, out_channels=weight.shape[0], epilogue="relu" if relu else "", has_bias=bias,
-               has_residual=residual)
+    how = dict(
+        attrs,
+        kernel_size=kernel,
+        out_channels=weight.shape[0],
+        epilogue="relu" if relu else "",
+        has_bias=bias,
+        has_residual=residual,
+    )
     got = harness.apply("ConvNHWC", [x, packed, *extra], **how)
     plain = reference("PackConvWeights", weight, **packing(attrs, "forward"))
     close(got, reference("ConvNHWC", x, plain, *extra, **how), dtype)
@@ -92,13 +104,16 @@ def test_forward(name, dtype):
     check_forward(name, dtype)
 
 
-@pytest.mark.parametrize("name", ["pointwise", "3x3", "3x3 odd channels", "stem", "lenet second", "grouped", "depthwise",
-                                  "deep"])
+@pytest.mark.parametrize(
+    "name", ["pointwise", "3x3", "3x3 odd channels", "stem", "lenet second", "grouped", "depthwise", "deep"]
+)
 def test_forward_with_epilogue(name):
     check_forward(name, np.float32, bias=True, residual=True, relu=True)
 
 
-@pytest.mark.parametrize("bias,residual,relu", [(True, False, False), (False, True, False), (False, False, True)])
+@pytest.mark.parametrize(
+    "bias,residual,relu", [(True, False, False), (False, True, False), (False, False, True)]
+)
 def test_parts_of_the_epilogue(bias, residual, relu):
     check_forward("3x3 odd channels", np.float32, bias, residual, relu)
 
@@ -143,7 +158,14 @@ def test_weight_grad(name, dtype):
 def test_order_of_chunks_does_not_matter(name):
     x, weight, dy, kernel, attrs = problem(name, np.float32)
     packed = harness.apply("PackConvWeights", [weight], **packing(attrs, "forward"))
-    how = dict(attrs, kernel_size=kernel, out_channels=weight.shape[0], epilogue="", has_bias=False, has_residual=False)
+    how = dict(
+        attrs,
+        kernel_size=kernel,
+        out_channels=weight.shape[0],
+        epilogue="",
+        has_bias=False,
+        has_residual=False,
+    )
     bound = harness.bind("ConvNHWC", [x, packed], **how)
     bound.run()
     forwards = bound.outputs[0].copy()
@@ -156,8 +178,16 @@ def test_relu_keeps_nan():
     x, weight, dy, kernel, attrs = problem("3x3", np.float32)
     x[0, 3, 3, 0] = np.nan
     packed = harness.apply("PackConvWeights", [weight], **packing(attrs, "forward"))
-    got = harness.apply("ConvNHWC", [x, packed], **attrs, kernel_size=kernel, out_channels=16, epilogue="relu",
-                        has_bias=False, has_residual=False)
+    got = harness.apply(
+        "ConvNHWC",
+        [x, packed],
+        **attrs,
+        kernel_size=kernel,
+        out_channels=16,
+        epilogue="relu",
+        has_bias=False,
+        has_residual=False,
+    )
     assert np.isnan(got[0, 2:5, 2:5]).all() and not np.isnan(got[0, 0]).any()
 
 
@@ -165,10 +195,22 @@ def test_relu_keeps_nan():
 @pytest.mark.parametrize("element", ["float", "double"])
 def test_text_compiles_for_every_target(target, element):
     tile = Tile.of(target, element)
-    texts = [conv.pixel_sum(conv.PixelSum(tile, table, columns, shortest), "k")
-             for table, columns, shortest in ((True, "any", tile.rows - 1), (False, "whole", 1), (True, "narrow", 3))]
-    texts += [gemm.contraction(gemm.Contraction(tile, table=True, regular=True, bias=True), "k"),
-              conv.depthwise(conv.Depthwise(tile, True, True, True), "k"), conv.depthwise_sum(tile, "k")]
-    texts += [conv.pad_images(stored, tile, "k") for stored in (["double"] if element == "double" else ["float", "half", "bfloat"])]
+    texts = [
+        conv.pixel_sum(conv.PixelSum(tile, table, columns, shortest), "k")
+        for table, columns, shortest in (
+            (True, "any", tile.rows - 1),
+            (False, "whole", 1),
+            (True, "narrow", 3),
+        )
+    ]
+    texts += [
+        gemm.contraction(gemm.Contraction(tile, table=True, regular=True, bias=True), "k"),
+        conv.depthwise(conv.Depthwise(tile, True, True, True), "k"),
+        conv.depthwise_sum(tile, "k"),
+    ]
+    texts += [
+        conv.pad_images(stored, tile, "k")
+        for stored in (["double"] if element == "double" else ["float", "half", "bfloat"])
+    ]
     for text in texts:
         assert harness.undefined_symbols(compile_object(text, target)) <= {"memcpy", "memset", "memmove"}

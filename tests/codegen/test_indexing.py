@@ -22,7 +22,9 @@ def test_an_index_out_of_range_stops_the_kernel(name: str, bad: int) -> None:
         harness.apply(name, [x, indices], axis=0)
 
 
-@pytest.mark.parametrize(("shape", "axis"), [((500, 768), 0), ((3, 70, 50), 1), ((4000, 10), 1), ((90_000,), 0)])
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((500, 768), 0), ((3, 70, 50), 1), ((4000, 10), 1), ((90_000,), 0)]
+)
 def test_gradient_of_many_repeated_indices(shape: tuple[int, ...], axis: int) -> None:
     rng = np.random.default_rng(0)
     indices = rng.integers(-shape[axis], shape[axis], 3000).astype(np.int32)

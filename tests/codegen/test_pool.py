@@ -1,4 +1,5 @@
 """Channels-last pooling and its gradients against the references; ties, NaN and infinities by hand."""
+
 from __future__ import annotations
 
 import harness
@@ -25,8 +26,12 @@ CASES = {  # n, h, w, c, kernel, stride, pads
     "gaps": (1, 9, 9, 8, (2, 2), (3, 3), (0, 0, 0, 0)),
     "empty batch": (0, 4, 4, 3, (2, 2), (2, 2), (0, 0, 0, 0)),
 }
-TOLERANCE = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-14, np.dtype(np.float16): 1e-3,
-             np.dtype(ml_dtypes.bfloat16): 8e-3}
+TOLERANCE = {
+    np.dtype(np.float32): 1e-6,
+    np.dtype(np.float64): 1e-14,
+    np.dtype(np.float16): 1e-3,
+    np.dtype(ml_dtypes.bfloat16): 8e-3,
+}
 DTYPES = [np.float32, np.float64, np.float16, ml_dtypes.bfloat16]
 
 
@@ -99,5 +104,8 @@ def test_padding_loses_against_minus_infinity():
 def test_text_compiles_for_every_target(target, stored):
     tile = Tile.of(target, arithmetic(stored))
     for kind in ("max", "avg"):
-        for text in (pool.pool(pool.Pooling(kind, tile, stored), "k"), pool.pool_grad(pool.Pooling(kind, tile, stored), "k")):
+        for text in (
+            pool.pool(pool.Pooling(kind, tile, stored), "k"),
+            pool.pool_grad(pool.Pooling(kind, tile, stored), "k"),
+        ):
             assert harness.undefined_symbols(compile_object(text, target)) <= {"memcpy", "memset", "memmove"}

@@ -1,4 +1,5 @@
 """Every operator with a kernel of its own here, on its samples, against its NumPy reference."""
+
 from __future__ import annotations
 
 import importlib
@@ -19,7 +20,7 @@ for package in (ops, cpu):
     for found in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"{package.__name__}.{found.name}")
 
-EPS = {"float16": 2.0 ** -10, "bfloat16": 2.0 ** -7, "float32": 2.0 ** -22, "float64": 2.0 ** -51}
+EPS = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-22, "float64": 2.0**-51}
 OURS = ("fused", "reduce", "movement", "indexing", "normalisation", "random")
 
 
@@ -27,7 +28,11 @@ def operators() -> list[str]:
     names = []
     for name, op in registry.REGISTRY.items():
         own = api.candidates(name, "CPU") or op.pointwise and op.body
-        if own and op.samples and all(type(k).__module__.split(".")[-1] in OURS for k in api.candidates(name, "CPU")):
+        if (
+            own
+            and op.samples
+            and all(type(k).__module__.split(".")[-1] in OURS for k in api.candidates(name, "CPU"))
+        ):
             names.append(name)
     return names
 
@@ -40,15 +45,28 @@ def test_samples(name: str) -> None:
         with np.errstate(all="ignore"):
             expected = op.reference(*inputs, **sample.attrs)
         got = harness.apply(name, inputs, **sample.attrs)
-        for a, e in zip(got if isinstance(got, list) else [got], expected if isinstance(expected, tuple) else [expected]):
+        for a, e in zip(
+            got if isinstance(got, list) else [got], expected if isinstance(expected, tuple) else [expected]
+        ):
             e = np.asarray(e)
-            assert a.dtype == e.dtype and a.shape == e.shape, (sample.label, a.dtype, e.dtype, a.shape, e.shape)
+            assert a.dtype == e.dtype and a.shape == e.shape, (
+                sample.label,
+                a.dtype,
+                e.dtype,
+                a.shape,
+                e.shape,
+            )
             unit = EPS.get(from_numpy_dtype(e.dtype).name)
             if unit is None:
                 np.testing.assert_array_equal(a, e, err_msg=sample.label)
             else:
-                np.testing.assert_allclose(a.astype(np.float64), e.astype(np.float64), rtol=2 * unit * sample.tolerance,
-                                           atol=unit * sample.tolerance, err_msg=sample.label)
+                np.testing.assert_allclose(
+                    a.astype(np.float64),
+                    e.astype(np.float64),
+                    rtol=2 * unit * sample.tolerance,
+                    atol=unit * sample.tolerance,
+                    err_msg=sample.label,
+                )
 
 
 def test_every_chunk_order_gives_the_same() -> None:

@@ -1,5 +1,6 @@
 """Guards on containers that a function reads from outside."""
 import numpy as np
+
 import mycelia as ms
 
 OPTIONS = {"scale": 2.0, "shape": (2, 3)}

@@ -1,4 +1,5 @@
-"""Native kernels of the CPU. Each file of this folder registers its own when it is imported; `register` imports them all."""
+"""Native kernels of the CPU. Each file of this folder registers its own when it is imported; `register`
+imports them all."""
 from __future__ import annotations
 
 import importlib

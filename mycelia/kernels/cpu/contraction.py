@@ -1,4 +1,5 @@
 """How a contraction is cut into chunks and pieces, and the calls that bring its operands into shape."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
@@ -71,12 +72,22 @@ class Shape:
     c_outer: int = 0
 
 
-def contract(spec: Contraction, shape: Shape, a: Arg, b: Arg, c: Arg, bias: Arg = 0, residual: Arg = 0,
-             offsets: np.ndarray | None = None, scatter: np.ndarray | None = None) -> Call | None:
+def contract(
+    spec: Contraction,
+    shape: Shape,
+    a: Arg,
+    b: Arg,
+    c: Arg,
+    bias: Arg = 0,
+    residual: Arg = 0,
+    offsets: np.ndarray | None = None,
+    scatter: np.ndarray | None = None,
+) -> Call | None:
     """The call of a contraction over packed B; None where it has no element.
 
     Args:
-        offsets: int32 byte offsets ``[taps, rows]`` of A's rows, -1 for a row of zeros; of the first tap alone if
+        offsets: int32 byte offsets ``[taps, rows]`` of A's rows, -1 for a row of zeros; of the first tap
+            alone if
             ``spec.regular``.
         scatter: int32 byte offsets ``[rows]`` of C's rows.
     """
@@ -96,7 +107,8 @@ def contract(spec: Contraction, shape: Shape, a: Arg, b: Arg, c: Arg, bias: Arg 
         tap_block, run_block = evenly(s.taps, max(piece // max(s.run, 1), 1)), max(s.run, 1)
     depth_block = min(tap_block * run_block, depth)
 
-    # B that stays in the cache lets a strip be a few tiles, whose rows of C are then written (and residuals read) in order;
+    # B that stays in the cache lets a strip be a few tiles, whose rows of C are then written (and residuals
+    # read) in order;
     # else a strip has as many rows of A as stay there while B goes by
     b_bytes = panels * tile.width * depth * tile.itemsize
     if b_bytes <= RESIDENT_BYTES and depth_block == depth:
@@ -109,25 +121,68 @@ def contract(spec: Contraction, shape: Shape, a: Arg, b: Arg, c: Arg, bias: Arg 
     work = tile_block * tile.rows * depth * tile.width
     panel_block = evenly(panels, max(CHUNK_WORK // work, 1))
     column_blocks = ceil_div(panels, panel_block)
-    spec = replace(spec, columns=gemm.column_class(tile, s.n), shortest=min(tile_rows, tile.rows - 1),
-                   tile=replace(tile, unroll=_unroll(s.run, spec.table)))
+    spec = replace(
+        spec,
+        columns=gemm.column_class(tile, s.n),
+        shortest=min(tile_rows, tile.rows - 1),
+        tile=replace(tile, unroll=_unroll(s.run, spec.table)),
+    )
 
     symbol = "k_" + spec.key
     code = Code(symbol, spec.key, lambda: gemm.contraction(spec, symbol))
     zeros: Arg = Table(np.zeros(max(s.run, 1) * tile.itemsize, np.uint8)) if spec.table else 0
     words: dict[str, Arg] = dict(
-        a=a, b=b, c=c, bias=bias, residual=residual, zeros=zeros,
-        table=Table(offsets) if offsets is not None else 0, scatter=Table(scatter) if scatter is not None else 0,
-        rows=s.rows, tiles=tiles, tile_rows=tile_rows, taller=taller, all_tiles=all_tiles, n=s.n,
-        taps=s.taps, run=s.run, tap_block=tap_block, run_block=run_block, a_row=s.a_row, a_tap=s.a_tap, a_image=s.a_image,
-        a_outer=s.a_outer, b_outer=s.b_outer, c_row=s.c_row, c_image=s.c_image, c_outer=s.c_outer,
-        tile_block=tile_block, row_blocks=row_blocks, panel_block=panel_block, column_blocks=column_blocks, strip=strip)
+        a=a,
+        b=b,
+        c=c,
+        bias=bias,
+        residual=residual,
+        zeros=zeros,
+        table=Table(offsets) if offsets is not None else 0,
+        scatter=Table(scatter) if scatter is not None else 0,
+        rows=s.rows,
+        tiles=tiles,
+        tile_rows=tile_rows,
+        taller=taller,
+        all_tiles=all_tiles,
+        n=s.n,
+        taps=s.taps,
+        run=s.run,
+        tap_block=tap_block,
+        run_block=run_block,
+        a_row=s.a_row,
+        a_tap=s.a_tap,
+        a_image=s.a_image,
+        a_outer=s.a_outer,
+        b_outer=s.b_outer,
+        c_row=s.c_row,
+        c_image=s.c_image,
+        c_outer=s.c_outer,
+        tile_block=tile_block,
+        row_blocks=row_blocks,
+        panel_block=panel_block,
+        column_blocks=column_blocks,
+        strip=strip,
+    )
     return Call(code, [words[name] for name in gemm.WORDS], s.outer * row_blocks * column_blocks)
 
 
-def pack_panels(tile: Tile, dtype: DType, source: Arg, panels: Arg, *, n: int, run: int, n_stride: int, i_stride: int,
-                offsets: np.ndarray | None = None, outer: int = 1, outer_stride: int = 0) -> list[Call]:
-    """The call that packs B, whose element (n, t, i) is at ``offsets[t] + n * n_stride + i * i_stride`` bytes."""
+def pack_panels(
+    tile: Tile,
+    dtype: DType,
+    source: Arg,
+    panels: Arg,
+    *,
+    n: int,
+    run: int,
+    n_stride: int,
+    i_stride: int,
+    offsets: np.ndarray | None = None,
+    outer: int = 1,
+    outer_stride: int = 0,
+) -> list[Call]:
+    """The call that packs B, whose element (n, t, i) is at ``offsets[t] + n * n_stride + i * i_stride``
+    bytes."""
     offsets = np.zeros(1, np.int64) if offsets is None else offsets.astype(np.int64)
     taps = len(offsets)
     if 0 in (n, run, taps, outer):
@@ -139,16 +194,39 @@ def pack_panels(tile: Tile, dtype: DType, source: Arg, panels: Arg, *, n: int, r
     count = ceil_div(n, tile.width)
     block = evenly(count, max(200_000 // max(taps * run * tile.width, 1), 4), 4)
     words: dict[str, Arg] = dict(
-        source=source, panels=panels, offsets=Table(offsets), n=n, taps=taps, run=run, n_stride=n_stride,
-        i_stride=i_stride, outer_stride=outer_stride, panel_outer=packed_elements(tile, n, taps, run) * tile.itemsize,
-        panel_block=block, panel_blocks=ceil_div(count, block))
+        source=source,
+        panels=panels,
+        offsets=Table(offsets),
+        n=n,
+        taps=taps,
+        run=run,
+        n_stride=n_stride,
+        i_stride=i_stride,
+        outer_stride=outer_stride,
+        panel_outer=packed_elements(tile, n, taps, run) * tile.itemsize,
+        panel_block=block,
+        panel_blocks=ceil_div(count, block),
+    )
     return [Call(code, [words[name] for name in pack.PACK_WORDS], outer * ceil_div(count, block))]
 
 
-def transpose(target: Target, source_type: str, target_type: str, source: Arg, result: Arg, *, rows: int, columns: int,
-              source_row: int, target_row: int, outer: int = 1, source_outer: int = 0,
-              target_outer: int = 0) -> list[Call]:
-    """The call of ``result[c, r] = source[r, c]`` for ``outer`` matrices; types as LLVM names them, strides in bytes."""
+def transpose(
+    target: Target,
+    source_type: str,
+    target_type: str,
+    source: Arg,
+    result: Arg,
+    *,
+    rows: int,
+    columns: int,
+    source_row: int,
+    target_row: int,
+    outer: int = 1,
+    source_outer: int = 0,
+    target_outer: int = 0,
+) -> list[Call]:
+    """The call of ``result[c, r] = source[r, c]`` for ``outer`` matrices; types as LLVM names them, strides
+    in bytes."""
     if 0 in (rows, columns, outer):
         return []
     tile = Tile.of(target, pack.arithmetic(source_type))
@@ -156,12 +234,23 @@ def transpose(target: Target, source_type: str, target_type: str, source: Arg, r
     code = Code(symbol, symbol, lambda: pack.transpose(tile, source_type, target_type, symbol))
     block = evenly(columns, max(100_000 // rows, tile.lanes), tile.lanes)
     words: dict[str, Arg] = dict(
-        source=source, target=result, rows=rows, columns=columns, source_row=source_row, target_row=target_row,
-        source_outer=source_outer, target_outer=target_outer, block=block, blocks=ceil_div(columns, block))
+        source=source,
+        target=result,
+        rows=rows,
+        columns=columns,
+        source_row=source_row,
+        target_row=target_row,
+        source_outer=source_outer,
+        target_outer=target_outer,
+        block=block,
+        blocks=ceil_div(columns, block),
+    )
     return [Call(code, [words[name] for name in pack.TRANSPOSE_WORDS], outer * ceil_div(columns, block))]
 
 
-def convert(target: Target, source_type: str, target_type: str, source: Arg, result: Arg, count: int) -> list[Call]:
+def convert(
+    target: Target, source_type: str, target_type: str, source: Arg, result: Arg, count: int
+) -> list[Call]:
     """The call that copies ``count`` elements from one stored type into another."""
     if count == 0:
         return []
@@ -173,7 +262,8 @@ def convert(target: Target, source_type: str, target_type: str, source: Arg, res
 
 
 class Widened:
-    """Operands of a node in the type of arithmetic: float16 and bfloat16 go through workspace, others stay in place."""
+    """Operands of a node in the type of arithmetic: float16 and bfloat16 go through workspace, others stay
+    in place."""
 
     def __init__(self, target: Target, dtype: DType) -> None:
         self.target, self.stored = target, pack.STORED[dtype.name]
@@ -202,13 +292,33 @@ class Widened:
 PIXEL_BLOCK_BYTES = 192 * 1024
 
 
-def pixel_sums(spec: PixelSum, *, a: Arg, b: Arg, c: Arg, offsets: np.ndarray | None, pixels: int, images: int, taps: int,
-               run: int, n: int, a_row: int, a_image: int, b_row: int, b_image: int, outer: int = 1, a_outer: int = 0,
-               b_outer: int = 0, c_outer: int = 0) -> list[Call]:
-    """The call of ``C[t, i, n] = sum over pixels p of A[row(p, t) + i] * B[p, n]`` (zeros where there is no pixel).
+def pixel_sums(
+    spec: PixelSum,
+    *,
+    a: Arg,
+    b: Arg,
+    c: Arg,
+    offsets: np.ndarray | None,
+    pixels: int,
+    images: int,
+    taps: int,
+    run: int,
+    n: int,
+    a_row: int,
+    a_image: int,
+    b_row: int,
+    b_image: int,
+    outer: int = 1,
+    a_outer: int = 0,
+    b_outer: int = 0,
+    c_outer: int = 0,
+) -> list[Call]:
+    """The call of ``C[t, i, n] = sum over pixels p of A[row(p, t) + i] * B[p, n]`` (zeros where there is no
+    pixel).
 
     Args:
-        offsets: int32 byte offsets ``[taps, pixels]`` of A's rows, -1 for zeros; None: row p is at ``p * a_row``.
+        offsets: int32 byte offsets ``[taps, pixels]`` of A's rows, -1 for zeros; None: row p is at ``p *
+            a_row``.
     """
     if 0 in (taps, run, n, outer):
         return []
@@ -230,9 +340,31 @@ def pixel_sums(spec: PixelSum, *, a: Arg, b: Arg, c: Arg, offsets: np.ndarray | 
     code = Code(symbol, spec.key, lambda: conv.pixel_sum(spec, symbol))
     row_blocks, column_blocks = ceil_div(all_tiles, tile_block), ceil_div(panels, panel_block)
     words: dict[str, Arg] = dict(
-        a=a, b=b, c=c, table=Table(offsets) if offsets is not None else 0, zeros=zeros, pixels=pixels, images=images,
-        pixel_block=pixel_block, image_block=image_block, run=run, n=n, tiles=tiles, tile_rows=tile_rows, taller=taller,
-        all_tiles=all_tiles, tile_block=tile_block, row_blocks=row_blocks, panel_block=panel_block,
-        column_blocks=column_blocks, a_row=a_row, a_image=a_image, a_outer=a_outer, b_row=b_row, b_image=b_image,
-        b_outer=b_outer, c_outer=c_outer)
+        a=a,
+        b=b,
+        c=c,
+        table=Table(offsets) if offsets is not None else 0,
+        zeros=zeros,
+        pixels=pixels,
+        images=images,
+        pixel_block=pixel_block,
+        image_block=image_block,
+        run=run,
+        n=n,
+        tiles=tiles,
+        tile_rows=tile_rows,
+        taller=taller,
+        all_tiles=all_tiles,
+        tile_block=tile_block,
+        row_blocks=row_blocks,
+        panel_block=panel_block,
+        column_blocks=column_blocks,
+        a_row=a_row,
+        a_image=a_image,
+        a_outer=a_outer,
+        b_row=b_row,
+        b_image=b_image,
+        b_outer=b_outer,
+        c_outer=c_outer,
+    )
     return [Call(code, [words[name] for name in conv.SUM_WORDS], outer * row_blocks * column_blocks)]

@@ -1,4 +1,5 @@
 """Pointwise operators and clusters of them on the CPU."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -23,8 +24,14 @@ def chunk_size(total: int) -> int:
     return -(-size // GRAIN) * GRAIN
 
 
-def pointwise_call(program: Program, shape: Sequence[int], strides: Sequence[Sequence[int]], inputs: Sequence[Arg],
-                   outputs: Sequence[Arg], target: Target) -> list[Call]:
+def pointwise_call(
+    program: Program,
+    shape: Sequence[int],
+    strides: Sequence[Sequence[int]],
+    inputs: Sequence[Arg],
+    outputs: Sequence[Arg],
+    target: Target,
+) -> list[Call]:
     """The call that runs a program over a space.
 
     Args:
@@ -66,16 +73,28 @@ class Pointwise(KernelBase):
     def accepts(self, node: Node, target: Target) -> Refusal | None:
         shapes = {v.shape for v in node.outputs}
         if len(shapes) != 1:
-            return Refusal(f"all outputs must have one shape; received {', '.join(str(v.type) for v in node.outputs)}")
+            return Refusal(
+                f"all outputs must have one shape; received {', '.join(str(v.type) for v in node.outputs)}"
+            )
         return None
 
     def lower(self, node: Node, target: Target) -> list[Call]:
         program = from_graph(node.attrs["body"]) if node.op.name == "Fused" else from_node(node)
         shape = static_shape(node.output)
         strides = [broadcast_strides(static_shape(v), shape) for v in node.inputs]
-        return pointwise_call(program, shape, strides, [In(i) for i in range(len(node.inputs))],
-                              [Out(i) for i in range(len(node.outputs))], target)
+        return pointwise_call(
+            program,
+            shape,
+            strides,
+            [In(i) for i in range(len(node.inputs))],
+            [Out(i) for i in range(len(node.outputs))],
+            target,
+        )
 
     def alias(self, node: Node) -> list[tuple[int, int]]:
-        return [(o, i) for o, out in enumerate(node.outputs) for i, value in enumerate(node.inputs)
-                if value.shape == out.shape and value.dtype.itemsize == out.dtype.itemsize]
+        return [
+            (o, i)
+            for o, out in enumerate(node.outputs)
+            for i, value in enumerate(node.inputs)
+            if value.shape == out.shape and value.dtype.itemsize == out.dtype.itemsize
+        ]

@@ -64,7 +64,8 @@ class GatherElements(KernelBase):
 
 @kernel(["GatherGrad", "GatherDGrad"])
 class GatherGrad(KernelBase):
-    """Inputs: indices and the cotangent. The result is filled with zeros, then rows (elements) are added to it in the order of the
+    """Inputs: indices and the cotangent. The result is filled with zeros, then rows (elements) are added to
+    it in the order of the
     indices; float16 and bfloat16 are added up in float32."""
 
     def accepts(self, node: Node, target: Target) -> Refusal | None:

@@ -1,4 +1,5 @@
 """Matrix products on the CPU."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -10,8 +11,18 @@ from mycelia.codegen.target import Target
 from mycelia.ir.dtypes import DType
 from mycelia.ir.graph import Node
 from mycelia.kernels.api import Arg, Call, Code, In, KernelBase, Out, Refusal, Work, kernel
-from mycelia.kernels.cpu.contraction import (Shape, Widened, ceil_div, contract, evenly, pack_panels, packed_elements,
-                                             pixel_sums, tile_for, transpose)
+from mycelia.kernels.cpu.contraction import (
+    Shape,
+    Widened,
+    ceil_div,
+    contract,
+    evenly,
+    pack_panels,
+    packed_elements,
+    pixel_sums,
+    tile_for,
+    transpose,
+)
 
 # A product whose operands are smaller than this (in bytes) reads a transposed a as it lies.
 SMALL = 256 * 1024
@@ -39,8 +50,15 @@ class Product:
         batch = 1
         for extent in lead:
             batch *= extent
-        return Product(batch, m, node.inputs[1].shape[-2 if transpose_b else -1], k, transpose_a, transpose_b,
-                       node.inputs[0].dtype)
+        return Product(
+            batch,
+            m,
+            node.inputs[1].shape[-2 if transpose_b else -1],
+            k,
+            transpose_a,
+            transpose_b,
+            node.inputs[0].dtype,
+        )
 
 
 @kernel(["MatMul", "BatchMatMul"], device="CPU", priority=2)
@@ -76,16 +94,27 @@ class FewRows(KernelBase):
         smallest = 8 if by_rows else 64 * tile.lanes
         block = evenly(n, max(STREAMED_WORK // (p.k * rows), smallest), 4 if by_rows else tile.lanes)
         words: dict[str, Arg] = dict(
-            x=x, w=matrix, y=y, n=n, k=p.k, w_row=(p.k if by_rows else n) * size, y_row=n * y_size,
-            x_outer=rows * p.k * item, w_outer=n * p.k * size, y_outer=rows * n * y_size, block=block,
-            blocks=ceil_div(n, block))
+            x=x,
+            w=matrix,
+            y=y,
+            n=n,
+            k=p.k,
+            w_row=(p.k if by_rows else n) * size,
+            y_row=n * y_size,
+            x_outer=rows * p.k * item,
+            w_outer=n * p.k * size,
+            y_outer=rows * n * y_size,
+            block=block,
+            blocks=ceil_div(n, block),
+        )
         main = Call(code, [words[name] for name in products.WORDS], p.batch * ceil_div(n, block))
         return [*wide.before, main, *wide.after]
 
 
 @kernel(["MatMul", "BatchMatMul"], device="CPU", priority=1)
 class SmallTransposed(KernelBase):
-    """A small product with a transposed a, as in gradients of dense layers: both operands are read along their rows."""
+    """A small product with a transposed a, as in gradients of dense layers: both operands are read along
+    their rows."""
 
     def accepts(self, node: Node, target: Target) -> Refusal | None:
         p = Product.of(node)
@@ -103,9 +132,26 @@ class SmallTransposed(KernelBase):
         size = tile.itemsize
         a, b = wide.read(In(0), p.batch * p.k * p.m, "a"), wide.read(In(1), p.batch * p.k * p.n, "b")
         c = wide.write(Out(0), p.batch * p.m * p.n)
-        calls = pixel_sums(PixelSum(tile, table=False), a=a, b=b, c=c, offsets=None, pixels=p.k, images=1, taps=1, run=p.m,
-                           n=p.n, a_row=p.m * size, a_image=0, b_row=p.n * size, b_image=0, outer=p.batch,
-                           a_outer=p.k * p.m * size, b_outer=p.k * p.n * size, c_outer=p.m * p.n * size)
+        calls = pixel_sums(
+            PixelSum(tile, table=False),
+            a=a,
+            b=b,
+            c=c,
+            offsets=None,
+            pixels=p.k,
+            images=1,
+            taps=1,
+            run=p.m,
+            n=p.n,
+            a_row=p.m * size,
+            a_image=0,
+            b_row=p.n * size,
+            b_image=0,
+            outer=p.batch,
+            a_outer=p.k * p.m * size,
+            b_outer=p.k * p.n * size,
+            c_outer=p.m * p.n * size,
+        )
         return [*wide.before, *calls, *wide.after]
 
 
@@ -126,17 +172,48 @@ class Gemm(KernelBase):
         panels = packed_elements(tile, n, 1, k) * item
         packed = Work(max(batch * panels, 1), "panels")
         n_stride, i_stride = (k * size, size) if p.transpose_b else (size, n * size)
-        calls = pack_panels(tile, p.dtype, In(1), packed, n=n, run=k, n_stride=n_stride, i_stride=i_stride, outer=batch,
-                            outer_stride=n * k * size)
+        calls = pack_panels(
+            tile,
+            p.dtype,
+            In(1),
+            packed,
+            n=n,
+            run=k,
+            n_stride=n_stride,
+            i_stride=i_stride,
+            outer=batch,
+            outer_stride=n * k * size,
+        )
         if p.transpose_a:
             a: Arg = Work(max(batch * m * k * item, 1), "rows")
-            calls += transpose(target, wide.stored, wide.element, In(0), a, rows=k, columns=m, source_row=m * size,
-                               target_row=k * item, outer=batch, source_outer=m * k * size, target_outer=m * k * item)
+            calls += transpose(
+                target,
+                wide.stored,
+                wide.element,
+                In(0),
+                a,
+                rows=k,
+                columns=m,
+                source_row=m * size,
+                target_row=k * item,
+                outer=batch,
+                source_outer=m * k * size,
+                target_outer=m * k * item,
+            )
         else:
             a = wide.read(In(0), batch * m * k, "rows")
         c = wide.write(Out(0), batch * m * n)
-        shape = Shape(rows=m, n=n, run=k, a_row=k * item, c_row=n * item, outer=batch, a_outer=m * k * item,
-                      b_outer=panels, c_outer=m * n * item)
+        shape = Shape(
+            rows=m,
+            n=n,
+            run=k,
+            a_row=k * item,
+            c_row=n * item,
+            outer=batch,
+            a_outer=m * k * item,
+            b_outer=panels,
+            c_outer=m * n * item,
+        )
         main = contract(Contraction(tile), shape, a, packed, c)
         return [*wide.before, *calls, *([main] if main else []), *wide.after]
 
@@ -161,7 +238,20 @@ class IntegerProduct(KernelBase):
         a_m, a_k = (1, p.m) if p.transpose_a else (p.k, 1)
         b_k, b_n = (1, p.k) if p.transpose_b else (p.n, 1)
         words: dict[str, Arg] = dict(
-            a=In(0), b=In(1), c=Out(0), m=p.m, n=p.n, k=p.k, a_m=a_m * size, a_k=a_k * size, b_k=b_k * size, b_n=b_n * size,
-            a_outer=p.m * p.k * size, b_outer=p.k * p.n * size, c_outer=p.m * p.n * size, block=block,
-            blocks=ceil_div(p.m, block))
+            a=In(0),
+            b=In(1),
+            c=Out(0),
+            m=p.m,
+            n=p.n,
+            k=p.k,
+            a_m=a_m * size,
+            a_k=a_k * size,
+            b_k=b_k * size,
+            b_n=b_n * size,
+            a_outer=p.m * p.k * size,
+            b_outer=p.k * p.n * size,
+            c_outer=p.m * p.n * size,
+            block=block,
+            blocks=ceil_div(p.m, block),
+        )
         return [Call(code, [words[name] for name in products.INTEGER_WORDS], p.batch * ceil_div(p.m, block))]

@@ -1,4 +1,5 @@
 """Copies, transposes, slices, concatenation, padding and fills on the CPU."""
+
 from __future__ import annotations
 
 import math
@@ -21,8 +22,15 @@ def _letter(stride: int) -> str:
     return CONTIGUOUS if stride == 1 else REPEATED if stride == 0 else STRIDED
 
 
-def copy_calls(itemsize: int, shape: Sequence[int], source: Arg, source_strides: Sequence[int], sink: Arg,
-               sink_strides: Sequence[int], target: Target) -> list[Call]:
+def copy_calls(
+    itemsize: int,
+    shape: Sequence[int],
+    source: Arg,
+    source_strides: Sequence[int],
+    sink: Arg,
+    sink_strides: Sequence[int],
+    target: Target,
+) -> list[Call]:
     """The call that copies between strided arrays; strides in elements."""
     if math.prod(shape) == 0:
         return []
@@ -43,8 +51,15 @@ def copy_calls(itemsize: int, shape: Sequence[int], source: Arg, source_strides:
     return [Call(code, words, -(-total // each))]
 
 
-def _transpose(itemsize: int, sizes: Sequence[int], source: Arg, reads: Sequence[int], sink: Arg, writes: Sequence[int],
-               target: Target) -> list[Call]:
+def _transpose(
+    itemsize: int,
+    sizes: Sequence[int],
+    source: Arg,
+    reads: Sequence[int],
+    sink: Arg,
+    writes: Sequence[int],
+    target: Target,
+) -> list[Call]:
     """The innermost dimension is strided in the source, another one is dense there: blocks of these two."""
     dense = max(d for d in range(len(sizes) - 1) if reads[d] == 1)
     outer = [d for d in range(len(sizes) - 1) if d != dense]
@@ -53,11 +68,27 @@ def _transpose(itemsize: int, sizes: Sequence[int], source: Arg, reads: Sequence
     segment = min(n_rows, 4096)
     segments = -(-n_rows // segment)
     units = math.prod(sizes[d] for d in outer) * strips * segments
-    each = max(1, max(SMALLEST_CHUNK, math.prod(sizes) // 256) // (segment * min(n_columns, generator.strip_of(itemsize))))
+    each = max(
+        1,
+        max(SMALLEST_CHUNK, math.prod(sizes) // 256)
+        // (segment * min(n_columns, generator.strip_of(itemsize))),
+    )
     symbol = f"transpose{itemsize}_{len(outer)}"
     code = Code(symbol, symbol, lambda: generator.transpose_text(symbol, itemsize, len(outer), target))
-    words: list[Arg] = [source, sink, units, each, n_rows, n_columns, segment, strips, segments, reads[-1] * itemsize,
-                        writes[dense] * itemsize, *(sizes[d] for d in outer)]
+    words: list[Arg] = [
+        source,
+        sink,
+        units,
+        each,
+        n_rows,
+        n_columns,
+        segment,
+        strips,
+        segments,
+        reads[-1] * itemsize,
+        writes[dense] * itemsize,
+        *(sizes[d] for d in outer),
+    ]
     for strides in (reads, writes):
         words += [strides[d] * itemsize for d in outer]
     return [Call(code, words, -(-units // each))]
@@ -90,15 +121,30 @@ class Transpose(KernelBase):
     def lower(self, node: Node, target: Target) -> list[Call]:
         dense = row_major(static_shape(node.inputs[0]))
         shape = static_shape(node.output)
-        return copy_calls(node.output.dtype.itemsize, shape, In(0), [dense[p] for p in node.attrs["perm"]], Out(0), row_major(shape), target)
+        return copy_calls(
+            node.output.dtype.itemsize,
+            shape,
+            In(0),
+            [dense[p] for p in node.attrs["perm"]],
+            Out(0),
+            row_major(shape),
+            target,
+        )
 
 
 @kernel("BroadcastTo")
 class BroadcastTo(KernelBase):
     def lower(self, node: Node, target: Target) -> list[Call]:
         shape = static_shape(node.output)
-        return copy_calls(node.output.dtype.itemsize, shape, In(0), broadcast_strides(static_shape(node.inputs[0]), shape), Out(0),
-                          row_major(shape), target)
+        return copy_calls(
+            node.output.dtype.itemsize,
+            shape,
+            In(0),
+            broadcast_strides(static_shape(node.inputs[0]), shape),
+            Out(0),
+            row_major(shape),
+            target,
+        )
 
 
 @kernel("Reshape")
@@ -106,7 +152,15 @@ class Reshape(KernelBase):
     """Plans let the output share the input's memory; where they cannot, it is a copy."""
 
     def lower(self, node: Node, target: Target) -> list[Call]:
-        return copy_calls(node.output.dtype.itemsize, (math.prod(static_shape(node.output)),), In(0), (1,), Out(0), (1,), target)
+        return copy_calls(
+            node.output.dtype.itemsize,
+            (math.prod(static_shape(node.output)),),
+            In(0),
+            (1,),
+            Out(0),
+            (1,),
+            target,
+        )
 
     def alias(self, node: Node) -> list[tuple[int, int]]:
         return [(0, 0)]
@@ -118,28 +172,44 @@ class StridedCopy(KernelBase):
 
     def lower(self, node: Node, target: Target) -> list[Call]:
         shape, itemsize = static_shape(node.output), node.output.dtype.itemsize
-        return copy_calls(itemsize, shape, _moved(In(0), node.attrs["offset"], itemsize), node.attrs["strides"], Out(0), row_major(shape),
-                          target)
+        return copy_calls(
+            itemsize,
+            shape,
+            _moved(In(0), node.attrs["offset"], itemsize),
+            node.attrs["strides"],
+            Out(0),
+            row_major(shape),
+            target,
+        )
 
 
 @kernel("StridedSlice")
 class StridedSlice(KernelBase):
     def lower(self, node: Node, target: Target) -> list[Call]:
         shape, itemsize = static_shape(node.output), node.output.dtype.itemsize
-        offset, strides = slice_window(static_shape(node.inputs[0]), node.attrs["begin"], node.attrs["strides"])
-        return copy_calls(itemsize, shape, _moved(In(0), offset, itemsize), strides, Out(0), row_major(shape), target)
+        offset, strides = slice_window(
+            static_shape(node.inputs[0]), node.attrs["begin"], node.attrs["strides"]
+        )
+        return copy_calls(
+            itemsize, shape, _moved(In(0), offset, itemsize), strides, Out(0), row_major(shape), target
+        )
 
 
 @kernel("SliceScatter")
 class SliceScatter(KernelBase):
-    """The base is copied (onto itself, where the plan lets the output take its memory), then the slice is written over."""
+    """The base is copied (onto itself, where the plan lets the output take its memory), then the slice is
+    written over."""
 
     def lower(self, node: Node, target: Target) -> list[Call]:
         base, value = (static_shape(v) for v in node.inputs)
         itemsize = node.output.dtype.itemsize
         offset, strides = slice_window(base, node.attrs["begin"], node.attrs["strides"])
-        return [*copy_calls(itemsize, (math.prod(base),), In(0), (1,), Out(0), (1,), target),
-                *copy_calls(itemsize, value, In(1), row_major(value), _moved(Out(0), offset, itemsize), strides, target)]
+        return [
+            *copy_calls(itemsize, (math.prod(base),), In(0), (1,), Out(0), (1,), target),
+            *copy_calls(
+                itemsize, value, In(1), row_major(value), _moved(Out(0), offset, itemsize), strides, target
+            ),
+        ]
 
 
 @kernel("Concat")
@@ -150,7 +220,15 @@ class Concat(KernelBase):
         calls, at = [], 0
         for i, value in enumerate(node.inputs):
             shape = static_shape(value)
-            calls += copy_calls(itemsize, shape, In(i), row_major(shape), _moved(Out(0), at * dense[axis], itemsize), dense, target)
+            calls += copy_calls(
+                itemsize,
+                shape,
+                In(i),
+                row_major(shape),
+                _moved(Out(0), at * dense[axis], itemsize),
+                dense,
+                target,
+            )
             at += shape[axis]
         return calls
 
@@ -162,14 +240,26 @@ class Pad(KernelBase):
         whole = static_shape(node.output)
         dense = row_major(whole)
         offset = sum(low * s for (low, _), s in zip(node.attrs["paddings"], dense))
-        padded = fill_call(dtype, node.attrs["value"], math.prod(whole), Out(0), target) if whole != shape else []
-        return padded + copy_calls(dtype.itemsize, shape, In(0), row_major(shape), _moved(Out(0), offset, dtype.itemsize), dense, target)
+        padded = (
+            fill_call(dtype, node.attrs["value"], math.prod(whole), Out(0), target) if whole != shape else []
+        )
+        return padded + copy_calls(
+            dtype.itemsize,
+            shape,
+            In(0),
+            row_major(shape),
+            _moved(Out(0), offset, dtype.itemsize),
+            dense,
+            target,
+        )
 
 
 @kernel("Full")
 class Full(KernelBase):
     def lower(self, node: Node, target: Target) -> list[Call]:
-        return fill_call(node.output.dtype, node.attrs["value"], math.prod(static_shape(node.output)), Out(0), target)
+        return fill_call(
+            node.output.dtype, node.attrs["value"], math.prod(static_shape(node.output)), Out(0), target
+        )
 
 
 @kernel("Iota")

@@ -1,4 +1,5 @@
 """Pooling on the CPU, channels last."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -24,15 +25,33 @@ class PoolingKernel(KernelBase):
 
     def spec(self, node: Node, target: Target) -> Pooling:
         dtype = node.inputs[0].dtype
-        return Pooling(self.kind, tile_for(target, dtype), pack.STORED[dtype.name],
-                       bool(node.attrs.get("count_include_pad", False)))
+        return Pooling(
+            self.kind,
+            tile_for(target, dtype),
+            pack.STORED[dtype.name],
+            bool(node.attrs.get("count_include_pad", False)),
+        )
 
 
-def _words(node: Node, image: Sequence[int], out: Sequence[int], block: int, blocks: int, **pointers: Arg) -> list[Arg]:
+def _words(
+    node: Node, image: Sequence[int], out: Sequence[int], block: int, blocks: int, **pointers: Arg
+) -> list[Arg]:
     (kh, kw), (sh, sw), pads = (node.attrs[x] for x in ("kernel_size", "stride", "pads"))
-    numbers = dict(height=image[1], width=image[2], channels=image[3], out_height=out[1], out_width=out[2],
-                   kernel_height=kh, kernel_width=kw, stride_height=sh, stride_width=sw, top=pads[0], left=pads[2],
-                   block=block, blocks=blocks)
+    numbers = dict(
+        height=image[1],
+        width=image[2],
+        channels=image[3],
+        out_height=out[1],
+        out_width=out[2],
+        kernel_height=kh,
+        kernel_width=kw,
+        stride_height=sh,
+        stride_width=sw,
+        top=pads[0],
+        left=pads[2],
+        block=block,
+        blocks=blocks,
+    )
     return [{**pointers, **numbers}.get(name, 0) for name in pool.WORDS]
 
 
@@ -74,7 +93,10 @@ class Backward(PoolingKernel):
         block = evenly(image[3], max(CHUNK_ELEMENTS // per_channel, 4 * spec.tile.lanes), 4 * spec.tile.lanes)
         blocks = ceil_div(image[3], block)
         x, y, dy = (In(0), In(1), In(2)) if self.kind == "max" else (0, 0, In(0))
-        return [Call(code, _words(node, image, out, block, blocks, x=x, y=y, dy=dy, dx=dx), image[0] * blocks), *wide.after]
+        return [
+            Call(code, _words(node, image, out, block, blocks, x=x, y=y, dy=dy, dx=dx), image[0] * blocks),
+            *wide.after,
+        ]
 
 
 @kernel("MaxPoolGradNHWC", device="CPU")

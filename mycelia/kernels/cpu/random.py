@@ -1,4 +1,5 @@
-"""Random numbers on the CPU: every element from the generator's state and its own place, whatever the chunks."""
+"""Random numbers on the CPU: every element from the generator's state and its own place, whatever the
+chunks."""
 
 from __future__ import annotations
 
@@ -45,7 +46,10 @@ class Bernoulli(KernelBase):
         size = math.prod(shape)
         uniform = Work(max(size, 1) * 4, "uniform")
         program = from_function(
-            "bernoulli", [float32, p.dtype], [dtype], lambda m, u, p: m.cast(m.lt(u, m.cast(p, float32)), dtype)
+            "bernoulli",
+            [float32, p.dtype],
+            [dtype],
+            lambda m, u, p: m.cast(m.lt(u, m.cast(p, float32)), dtype),
         )
         strides = [row_major(shape), broadcast_strides(static_shape(p), shape)]
         return [

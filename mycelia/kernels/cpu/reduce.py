@@ -1,4 +1,5 @@
 """Reductions on the CPU, of tensors and of pointwise programs over them."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -27,17 +28,28 @@ def _ceil(a: int, b: int) -> int:
     return -(-a // b)
 
 
-def reduction_calls(program: Program, kinds: Sequence[str], shape: Sequence[int], strides: Sequence[Sequence[int]],
-                    axes: Sequence[int], inputs: Sequence[Arg], outputs: Sequence[Arg], target: Target,
-                    scratch: str = "partial", keep_wide: bool = False) -> list[Call]:
+def reduction_calls(
+    program: Program,
+    kinds: Sequence[str],
+    shape: Sequence[int],
+    strides: Sequence[Sequence[int]],
+    axes: Sequence[int],
+    inputs: Sequence[Arg],
+    outputs: Sequence[Arg],
+    target: Target,
+    scratch: str = "partial",
+    keep_wide: bool = False,
+) -> list[Call]:
     """The calls that reduce each output of a program over some axes of its iteration space.
 
     Args:
-        kinds: for each output of the program ``sum``, ``mean``, ``prod``, ``max``, ``min``, ``all`` or ``any``.
+        kinds: for each output of the program ``sum``, ``mean``, ``prod``, ``max``, ``min``, ``all`` or
+            ``any``.
         shape: the iteration space; strides, for each input, are in elements.
         outputs: where the results go, one per output of the program.
         scratch: name of the scratch memory for partial results.
-        keep_wide: results stay in the accumulators' dtype (float64 for sums of floats) instead of being rounded.
+        keep_wide: results stay in the accumulators' dtype (float64 for sums of floats) instead of being
+            rounded.
     """
     reductions = [Reduction(kind, dtype) for kind, dtype in zip(kinds, program.outputs)]
     if keep_wide:
@@ -73,11 +85,29 @@ def reduction_calls(program: Program, kinds: Sequence[str], shape: Sequence[int]
     suffix = "p" if partial else "d"
     make = generator.row_text if by_rows else generator.column_text
     way = "rows" if by_rows else "columns"
-    symbol = f"reduce_{way}_{'_'.join(kinds)}{'_wide' if keep_wide else ''}_{program.symbol}_{layout.key}_{suffix}"
-    code = Code(symbol, f"reduce/{way}/{kinds_key}/{program.key}/{layout.key}/{suffix}",
-                lambda: make(symbol, program, reductions, layout, target, partial))
-    works = [Work(splits * kept_total * generator.accumulator_bytes(r), f"{scratch}{i}") for i, r in enumerate(reductions)]
-    words: list[Arg] = [*inputs, *(works if partial else outputs), results, each, length, part, splits, count, inner]
+    symbol = (
+        f"reduce_{way}_{'_'.join(kinds)}{'_wide' if keep_wide else ''}_{program.symbol}_{layout.key}_{suffix}"
+    )
+    code = Code(
+        symbol,
+        f"reduce/{way}/{kinds_key}/{program.key}/{layout.key}/{suffix}",
+        lambda: make(symbol, program, reductions, layout, target, partial),
+    )
+    works = [
+        Work(splits * kept_total * generator.accumulator_bytes(r), f"{scratch}{i}")
+        for i, r in enumerate(reductions)
+    ]
+    words: list[Arg] = [
+        *inputs,
+        *(works if partial else outputs),
+        results,
+        each,
+        length,
+        part,
+        splits,
+        count,
+        inner,
+    ]
     chunks = _ceil(results, each) * splits
     if not by_rows:
         tiles = _ceil(inner, width)
@@ -90,11 +120,16 @@ def reduction_calls(program: Program, kinds: Sequence[str], shape: Sequence[int]
             words.append(steps[-1] * dtype.itemsize)
     calls = [Call(code, words, chunks)]
     if partial:
-        calls += [_combine(r, work, out, splits, kept_total, count, target) for r, work, out in zip(reductions, works, outputs)]
+        calls += [
+            _combine(r, work, out, splits, kept_total, count, target)
+            for r, work, out in zip(reductions, works, outputs)
+        ]
     return calls
 
 
-def _combine(reduction: Reduction, work: Arg, out: Arg, splits: int, results: int, count: int, target: Target) -> Call:
+def _combine(
+    reduction: Reduction, work: Arg, out: Arg, splits: int, results: int, count: int, target: Target
+) -> Call:
     symbol = f"reduce_combine_{reduction.kind}_{reduction.dtype.name}"
     code = Code(symbol, symbol, lambda: generator.combine_text(symbol, reduction, target))
     each = max(8, SMALLEST_CHUNK // max(splits, 1) // 8 * 8)
@@ -106,8 +141,15 @@ def _fill_identity(reduction: Reduction, results: int, out: Arg, target: Target)
     return _combine(reduction, out, out, 0, results, 0, target)
 
 
-_KINDS = {"ReduceSum": "sum", "ReduceMean": "mean", "ReduceMax": "max", "ReduceMin": "min", "ReduceProd": "prod",
-          "ReduceAll": "all", "ReduceAny": "any"}
+_KINDS = {
+    "ReduceSum": "sum",
+    "ReduceMean": "mean",
+    "ReduceMax": "max",
+    "ReduceMin": "min",
+    "ReduceProd": "prod",
+    "ReduceAll": "all",
+    "ReduceAny": "any",
+}
 
 
 @kernel([*_KINDS, "FusedReduce"])
@@ -129,7 +171,9 @@ class Reduce(KernelBase):
     @staticmethod
     def _space(node: Node) -> tuple[int, ...]:
         """The shape that is reduced; a body may broadcast beyond all its inputs."""
-        return static_shape(node.attrs["body"].outputs[0] if node.op.name == "FusedReduce" else node.inputs[0])
+        return static_shape(
+            node.attrs["body"].outputs[0] if node.op.name == "FusedReduce" else node.inputs[0]
+        )
 
     def lower(self, node: Node, target: Target) -> list[Call]:
         shape = self._space(node)
@@ -138,5 +182,13 @@ class Reduce(KernelBase):
         else:
             dtype = node.inputs[0].dtype
             program = from_function("itself", [dtype], [node.output.dtype], lambda m, x: x)
-        return reduction_calls(program, [self._kind(node)], shape, [broadcast_strides(static_shape(v), shape) for v in node.inputs],
-                               node.attrs["axes"], [In(i) for i in range(len(node.inputs))], [Out(0)], target)
+        return reduction_calls(
+            program,
+            [self._kind(node)],
+            shape,
+            [broadcast_strides(static_shape(v), shape) for v in node.inputs],
+            node.attrs["axes"],
+            [In(i) for i in range(len(node.inputs))],
+            [Out(0)],
+            target,
+        )
