@@ -8,8 +8,10 @@ import sys
 from pathlib import Path
 
 from benchmarks import machine
+from benchmarks.protocols import measure_table
 from benchmarks.report import judge, number, report
-from benchmarks.runner import Runner, Settings
+from benchmarks.results import Result
+from benchmarks.runner import Runner, Settings, available_cores
 from benchmarks.tables import FRAMEWORKS, TABLES
 
 DESCRIPTION = """\
@@ -19,8 +21,11 @@ and how far the answers for equal weights lie apart. Programs of MindSpore run u
 
 A goal reads 'CASE: METRIC >= NUMBER' (or <=), METRIC one of peer (best peer's time / Mycelia's), a
 framework's name, eager (best eager PyTorch's / Mycelia's), time (Mycelia's own), fma, read (share of the
-core's FMA peak, read bandwidth). With goals the exit status is 0 only if all hold. Tables:
+core's FMA peak, read bandwidth). The exit status is 0 if every goal holds or, without goals, if nothing went
+wrong. Tables:
+
 """
+FRAMEWORK_OPTION = {"action": "append", "default": []}
 
 
 def arguments(argv: list[str]) -> argparse.Namespace:
@@ -30,66 +35,59 @@ def arguments(argv: list[str]) -> argparse.Namespace:
         description=DESCRIPTION + listing,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("tables", nargs="+", choices=list(TABLES), metavar="TABLE")
-    parser.add_argument(
-        "--frameworks", default=",".join(FRAMEWORKS), help="separated by commas; default: %(default)s"
+    option = parser.add_argument
+    option("tables", nargs="+", choices=list(TABLES), metavar="TABLE")
+    option("--frameworks", default=",".join(FRAMEWORKS), help="separated by commas; default: %(default)s")
+    option(
+        "--python", **FRAMEWORK_OPTION, metavar="FRAMEWORK=PATH", help="its interpreter; default: this one"
     )
-    parser.add_argument(
-        "--python",
-        action="append",
-        default=[],
-        metavar="FRAMEWORK=PATH",
-        help="a framework's interpreter; default: this one",
-    )
-    parser.add_argument(
-        "--variants",
-        action="append",
-        default=[],
-        metavar="FRAMEWORK=REGEX",
-        help="only the variants that match",
-    )
-    parser.add_argument(
-        "--threads", type=int, nargs="+", default=[1], help="one number or several; default: 1"
-    )
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--timeout", type=float, default=1200, help="seconds for one process")
-    parser.add_argument(
-        "--quick", action="store_true", help="fewest samples, one round: only whether all works"
-    )
-    parser.add_argument("--goal", action="append", default=[], metavar="'CASE: METRIC OP NUMBER'")
-    parser.add_argument("--out", type=Path, help="append every figure as a JSON line")
-    return parser.parse_args(argv)
+    option("--variants", **FRAMEWORK_OPTION, metavar="FRAMEWORK=REGEX", help="only the variants that match")
+    option("--threads", choices=["1", "2", "both"], default="1", help="default: 1")
+    option("--rounds", type=int, default=3, help="default: 3")
+    option("--quick", action="store_true", help="one round, fewest samples: only whether all works")
+    option("--timeout", type=float, default=1200, help="seconds for one process; default: 1200")
+    option("--goal", action="append", default=[], metavar="'CASE: METRIC OP NUMBER'")
+    option("--out", type=Path, help="append every figure as a JSON line")
+    asked = parser.parse_args(argv)
+    asked.threads = {"1": [1], "2": [2], "both": [1, 2]}[asked.threads]
+    if max(asked.threads) > len(available_cores()):
+        parser.error(f"--threads: {max(asked.threads)} cores are needed, there is {available_cores()}")
+    for name in ("python", "variants"):
+        values = getattr(asked, name)
+        if wrong := [
+            value for value in values if value.split("=", 1)[0] not in FRAMEWORKS or "=" not in value
+        ]:
+            parser.error(f"--{name} must be FRAMEWORK=..., one of {', '.join(FRAMEWORKS)}. Received: {wrong}")
+        setattr(asked, name, dict(value.split("=", 1) for value in values))
+    return asked
 
 
 def main(argv: list[str] | None = None) -> int:
     asked = arguments(sys.argv[1:] if argv is None else argv)
-    pythons = dict(pair.split("=", 1) for pair in asked.python)
     settings = Settings(
         frameworks=tuple(asked.frameworks.split(",")),
-        pythons={framework: os.path.abspath(path) for framework, path in pythons.items()},
-        patterns=dict(pair.split("=", 1) for pair in asked.variants),
+        pythons={framework: os.path.abspath(path) for framework, path in asked.python.items()},
+        patterns=asked.variants,
         rounds=1 if asked.quick else asked.rounds,
         quick=asked.quick,
         timeout=asked.timeout,
         out=asked.out,
     )
-    print(machine.describe())
-    fine, results = True, {}
-    for threads in asked.threads:
-        settings.threads = threads
-        runner = Runner(settings)
-        for table in asked.tables:
-            results[table] = runner.run(table)
-            print(report(table, results[table], runner.floors, settings), flush=True)
-            fine &= not results[table].problems
-        print(
-            f"\n{number(runner.floors.gflops)} GF/s and {number(runner.floors.gbs)} GB/s are what one core "
-            "reached"
-        )
+    print(machine.describe(), flush=True)
+    runner = Runner(settings)
+    results: list[Result] = []
+    for table in asked.tables:
+        threads = asked.threads if TABLES[table].protocol == "interleaved" else asked.threads[:1]
+        for count in threads:
+            results.append(measure_table(runner, table, count))
+            print(report(table, results[-1], runner.floors, count, settings.rounds), flush=True)
+    floors = runner.floors
+    print(f"\none core reached {number(floors.gflops)} GF/s and read {number(floors.gbs)} GB/s")
     if asked.goal:
-        words, fine = judge(asked.goal, results, runner.floors)
+        words, fine = judge(asked.goal, results, floors)
         print(words)
-    return 0 if fine else 1
+        return 0 if fine else 1
+    return 1 if any(result.problems for result in results) else 0
 
 
 if __name__ == "__main__":

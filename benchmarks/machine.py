@@ -1,5 +1,4 @@
-"""The machine that is measured: processor, instruction set, and the floors of one core from kernels of our
-own."""
+"""The machine: processor, instruction set, and the floors of one core, found by kernels made through LLVM."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""What is compared: for each table the frameworks, and the variants that each may run in (its best one
-counts)."""
+"""What is compared: the tables, and for each the frameworks with the variants that they may run in."""
 
 from __future__ import annotations
 
@@ -48,6 +47,7 @@ class Table:
         program: a program of its own for all frameworks, instead of each framework's.
         suffixes: whether variants run with the suffixes of `SUFFIXES` too.
         exported: whether runtimes read a model that PyTorch's program exports first.
+        protocol: how it is measured, see `benchmarks.protocols`.
         tolerance: largest difference from the reference's answer, as a share of the answer's largest element;
             None where there is no answer to compare.
         apart: whether each variant is a case of its own, instead of the best one counting.
@@ -58,6 +58,7 @@ class Table:
     program: str = ""
     suffixes: bool = True
     exported: bool = False
+    protocol: str = "interleaved"
     tolerance: float | None = 1e-4
     apart: bool = False
 
@@ -109,7 +110,7 @@ TABLES = {
             OWN: _MODES,
         },
         exported=True,
-        tolerance=None,
+        tolerance=0.0,  # the same tokens
     ),
     "small_train": Table(
         "LeNet-5 and an MLP, batch 32: training steps and inference",
@@ -147,29 +148,36 @@ TABLES = {
         tolerance=None,
     ),
     "first_call": Table(
-        "the first call of ResNet-50 inference, imports left out: cold cache, then warm",
-        {"torch": "eager compile", "mindspore": "graph", "jax": "jit", OWN: "graph"},
+        "the first call of ResNet-50 inference on all cores, imports left out: cold cache, then warm",
+        {
+            "torch": "eager compile",
+            "mindspore": "graph",
+            "ort": "default",
+            "openvino": "latency",
+            "jax": "jit",
+            OWN: "graph",
+        },
         suffixes=False,
-        tolerance=None,
+        exported=True,
+        protocol="cold then warm",
+    ),
+    "shared_core": Table(
+        "ResNet-50 inference while another process keeps one core busy: two threads against one",
+        {"torch": "eager", "ort": "default", "openvino": "latency", OWN: "graph"},
+        suffixes=False,
+        exported=True,
+        protocol="beside a busy process",
     ),
     "modes": Table(
-        "PyNative against Graph mode: LeNet and ResNet-50 steps",
+        "PyNative against Graph mode: training steps and inference, and the time outside kernels",
         {"mindspore": _MODES, OWN: _MODES},
         suffixes=False,
         tolerance=None,
         apart=True,
     ),
     "gelu_fresh": Table(
-        "tanh-GELU on 16 million floats: into fresh memory each time, and into memory used before",
+        "tanh-GELU on 16 million floats: into memory never used before, and into memory used before",
         {"torch": "eager compile", "jax": "jit", OWN: "jit"},
-        tolerance=None,
-    ),
-    "shared_core": Table(
-        "ResNet-50 inference while another process keeps one core busy: two threads against one",
-        {"torch": "eager", "ort": "default", OWN: "graph"},
-        suffixes=False,
-        exported=True,
-        tolerance=None,
     ),
 }
 

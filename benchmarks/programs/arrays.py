@@ -102,7 +102,7 @@ def weight(path: str, shape: tuple[int, ...]) -> np.ndarray:
     """
     owner, _, last = path.rpartition(".")
     kind = _KINDS.get(last, "weight" if len(shape) > 1 else "scale")
-    if kind == "weight" and owner in ("w", "p", "pe", "t") and shape[1] == WIDTH:
+    if kind == "weight" and owner in ("w", "p", "pe", "t") and shape[1:] == (WIDTH,):
         kind = "table"
     name = _named(f"{owner}.{kind}", 0, shape)
     return _shared(name, lambda: _drawn_weight(name, kind, shape))

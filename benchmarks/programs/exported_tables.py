@@ -115,16 +115,23 @@ def gpt2() -> None:
     bench("gpt2 32+64", lambda: engine.generate(prompt, empty), load=load, answer=np.array)
 
 
+def first_call() -> None:
+    load, engine = opened()
+    feed = {"x": normal(1, 3, 224, 224)}
+    measure.bench_first("r50 b1 first call", lambda: engine.infer(feed), np.array, load)
+
+
 def shared_core() -> None:
     _, engine = opened()
     feed = {"x": normal(1, 3, 224, 224)}
-    measure.mean_over("r50 b1 shared", lambda: engine.infer(feed), 2 if measure.QUICK else 10)
+    measure.bench_mean("r50 b1, a core busy", lambda: engine.infer(feed), np.array)
 
 
 TABLES: dict[str, Callable[[], None]] = {
     "resnet_infer": resnet_infer,
     "bert_infer": bert_infer,
     "gpt2": gpt2,
+    "first_call": first_call,
     "shared_core": shared_core,
 }
 

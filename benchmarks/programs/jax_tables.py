@@ -165,8 +165,7 @@ def resnet_train() -> None:
 def first_call() -> None:
     parameters, x = folded(resnet_parameters()), jnp.asarray(normal(1, 3, 224, 224).transpose(0, 2, 3, 1))
     function = jax.jit(resnet_inference)
-    seconds = measure.timed(lambda: ready(function(parameters, x)))[0]
-    measure.emit("r50 b1 first call", unit="s", min=seconds, median=seconds, samples=1, first=seconds)
+    measure.bench_first("r50 b1 first call", lambda: ready(function(parameters, x)), np.asarray)
 
 
 # -- GPT-2 --
@@ -322,16 +321,9 @@ def pointwise() -> None:
 
 
 def gelu_fresh() -> None:
-    x, function, kept = jnp.asarray(normal(16 << 20)), jax.jit(jax.nn.gelu), []
-
-    def fresh() -> None:  # outputs are kept, so that each call needs memory that was not used before
-        kept.append(ready(function(x)))
-        if len(kept) > 8:
-            kept.clear()
-
-    bench("gelu 16M fresh", fresh)
-    kept.clear()
-    bench("gelu 16M warm", lambda: ready(function(x)))
+    x, function = jnp.asarray(normal(16 << 20)), jax.jit(jax.nn.gelu)
+    measure.bench_fresh("gelu 16M fresh", lambda: ready(function(x)))
+    bench("gelu 16M warm", lambda: ready(function(x)), answer=np.asarray)
 
 
 def gemm() -> None:

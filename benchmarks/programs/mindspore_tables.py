@@ -1,7 +1,6 @@
 """MindSpore's programs, which Mycelia runs unchanged: public interface only.
 
-Variants: graph (GRAPH_MODE), pynative, jit (ms.jit under PyNative); with +sync operators are launched
-    blocking.
+Variants: graph (GRAPH_MODE), pynative, jit (ms.jit under PyNative); with +sync operators launch blocking.
 Execution may be asynchronous, so every result is read with asnumpy().
 """
 
@@ -16,7 +15,7 @@ import mindspore as ms
 import networks_mindspore as networks
 import numpy as np
 from arrays import integers, normal
-from measure import BASE, THREADS, VARIANT, bench, three_losses
+from measure import BASE, FRAMEWORK, THREADS, VARIANT, bench, three_losses
 from mindspore import Tensor, nn, ops
 from networks_mindspore import with_weights
 
@@ -193,18 +192,15 @@ def pointwise():
 
 
 def gelu_fresh():
-    x, function, kept = Tensor(normal(16 << 20)), jit(gelu), []
+    x, function = Tensor(normal(16 << 20)), jit(gelu)
 
-    def fresh():  # outputs are kept, so that each call needs memory that was not used before
+    def complete():
         y = function(x)
         y.asnumpy()
-        kept.append(y)
-        if len(kept) > 8:
-            kept.clear()
+        return y
 
-    bench("gelu 16M fresh", fresh)
-    kept.clear()
-    bench("gelu 16M warm", lambda: function(x).asnumpy())
+    measure.bench_fresh("gelu 16M fresh", complete)
+    bench("gelu 16M warm", complete, answer=lambda y: y.asnumpy())
 
 
 def gemm():
@@ -217,23 +213,30 @@ def gemm():
         bench(case, lambda a=left, b=right: function(a, b).asnumpy(), flops=flops, bytes_=bytes_, answer=same)
 
 
+def resnet_image():
+    return inference(with_weights(networks.ResNet50()), Tensor(normal(1, 3, 224, 224)))
+
+
 def first_call():
-    forward = inference(with_weights(networks.ResNet50()), Tensor(normal(1, 3, 224, 224)))
-    seconds = measure.timed(forward)[0]
-    measure.emit("r50 b1 first call", unit="s", min=seconds, median=seconds, samples=1, first=seconds)
-
-
-def modes():
-    x, labels = Tensor(normal(32, 1, 28, 28)), Tensor(integers(10, 32))
-    bench("lenet b32 train", trainer(with_weights(networks.LeNet()), 0.01, labels, x), unit="us")
-    images, classes = Tensor(normal(4, 3, 64, 64)), Tensor(integers(10, 4))
-    bench("r50 train b4 64x64", trainer(with_weights(networks.ResNet50(10)), 0.01, classes, images))
-    bench("r50 infer b1 64x64", inference(with_weights(networks.ResNet50(10)), Tensor(normal(1, 3, 64, 64))))
+    measure.bench_first("r50 b1 first call", resnet_image(), same)
 
 
 def shared_core():
-    forward = inference(with_weights(networks.ResNet50()), Tensor(normal(1, 3, 224, 224)))
-    measure.mean_over("r50 b1 shared", forward, 2 if measure.QUICK else 10)
+    measure.bench_mean("r50 b1, a core busy", resnet_image(), same)
+
+
+def modes():
+    inside = None
+    if FRAMEWORK == "mycelia":  # which can tell
+        from kernel_clock import seconds_in_kernels as inside
+    x, labels = Tensor(normal(32, 1, 28, 28)), Tensor(integers(10, 32))
+    step = trainer(with_weights(networks.LeNet()), 0.01, labels, x)
+    bench("lenet b32 train", step, unit="us", inside=inside)
+    images, classes = Tensor(normal(4, 3, 64, 64)), Tensor(integers(10, 4))
+    step = trainer(with_weights(networks.ResNet50(10)), 0.01, classes, images)
+    bench("r50 train b4 64x64", step, inside=inside)
+    forward = inference(with_weights(networks.ResNet50(10)), Tensor(normal(1, 3, 64, 64)))
+    bench("r50 infer b1 64x64", forward, inside=inside)
 
 
 def dataset():

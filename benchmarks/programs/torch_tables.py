@@ -25,6 +25,10 @@ def same(answer: Any) -> Any:
     return answer
 
 
+def as_array(answer: Any) -> np.ndarray:
+    return answer.numpy()
+
+
 def prepared(function: Any, freeze: bool = False) -> Any:
     if not COMPILE:
         return function
@@ -69,7 +73,7 @@ def resnet_infer() -> None:
                     lambda f=forward, x=x: f(x),
                     name,
                     flops=batch * arrays.RESNET_FLOPS,
-                    answer=lambda y: y.numpy(),
+                    answer=as_array,
                 )
 
 
@@ -91,9 +95,7 @@ def bert_infer() -> None:
     )
     with quiet():
         forward = prepared(net, freeze=True)
-        bench(
-            "bert b1 s128", lambda: forward(ids, mask), flops=arrays.BERT_FLOPS, answer=lambda y: y.numpy()
-        )
+        bench("bert b1 s128", lambda: forward(ids, mask), flops=arrays.BERT_FLOPS, answer=as_array)
 
 
 def bert_train() -> None:
@@ -129,9 +131,9 @@ def gpt2() -> None:
 
     with quiet():
         if not COMPILE:
-            bench("gpt2 32+64", growing, "growing", answer=lambda y: y.numpy())
+            bench("gpt2 32+64", growing, "growing", answer=as_array)
         step = prepared(net.static, freeze=True)
-        bench("gpt2 32+64", static, "static", answer=lambda y: y.numpy())
+        bench("gpt2 32+64", static, "static", answer=as_array)
 
 
 def small_train() -> None:
@@ -145,7 +147,7 @@ def small_train() -> None:
             bench(f"{name} b32 train", step, variant, unit="us", answer=three_losses(step))
         with quiet():
             forward = prepared(with_weights(make()).eval(), freeze=True)
-            bench(f"{name} b32 infer", lambda f=forward, x=x: f(x), unit="us", answer=lambda y: y.numpy())
+            bench(f"{name} b32 infer", lambda f=forward, x=x: f(x), unit="us", answer=as_array)
 
 
 def eager() -> None:
@@ -157,9 +159,9 @@ def eager() -> None:
             c = c + b
         return c
 
-    bench("add (2,3)", adds, unit="us", per=1000, answer=lambda y: y.numpy())
+    bench("add (2,3)", adds, unit="us", per=1000, answer=as_array)
     with torch.inference_mode():
-        bench("add (2,3)", adds, "inference", unit="us", per=1000, answer=lambda y: y.numpy())
+        bench("add (2,3)", adds, "inference", unit="us", per=1000, answer=as_array)
     x = a.clone().requires_grad_()
 
     def chain() -> Any:
@@ -168,7 +170,7 @@ def eager() -> None:
             y = y + b
         return torch.autograd.grad(y.sum(), x)[0]
 
-    bench("chain100 fwd+grad", chain, unit="us", answer=lambda y: y.numpy())
+    bench("chain100 fwd+grad", chain, unit="us", answer=as_array)
 
 
 def pointwise() -> None:
@@ -183,7 +185,7 @@ def pointwise() -> None:
         rest = (scale, shift) if "norm" in case else ()
         forward = prepared(function)
         with quiet():
-            bench(case, lambda f=forward, x=x, r=rest: f(x, *r), answer=lambda y: y.numpy())
+            bench(case, lambda f=forward, x=x, r=rest: f(x, *r), answer=as_array)
         inputs = (x.clone().requires_grad_(), *rest)
         forward = prepared(function)
         bench(
@@ -197,38 +199,29 @@ def gelu_fresh() -> None:
     x = tensor(normal(16 << 20))
     function = prepared(lambda x: F.gelu(x, approximate="tanh"))
     with quiet():
-        kept: list[Any] = []
-
-        def fresh() -> None:  # outputs are kept, so that each call needs memory that was not used before
-            kept.append(function(x))
-            if len(kept) > 8:
-                kept.clear()
-
-        bench("gelu 16M fresh", fresh)
-        kept.clear()
-        bench("gelu 16M warm", lambda: function(x))
+        measure.bench_fresh("gelu 16M fresh", lambda: function(x))
+        bench("gelu 16M warm", lambda: function(x), answer=as_array)
 
 
 def gemm() -> None:
     with torch.inference_mode():
         for case, a, b, flops, bytes_ in arrays.matrices():
             left, right = tensor(a), tensor(b)
-            bench(case, lambda a=left, b=right: a @ b, flops=flops, bytes_=bytes_, answer=lambda y: y.numpy())
+            bench(case, lambda a=left, b=right: a @ b, flops=flops, bytes_=bytes_, answer=as_array)
 
 
 def first_call() -> None:
     net, x = with_weights(networks.ResNet50()).eval(), tensor(normal(1, 3, 224, 224))
     with quiet():
         forward = prepared(net, freeze=True)
-        seconds = measure.timed(lambda: forward(x))[0]
-    measure.emit("r50 b1 first call", unit="s", min=seconds, median=seconds, samples=1, first=seconds)
+        measure.bench_first("r50 b1 first call", lambda: forward(x), as_array)
 
 
 def shared_core() -> None:
     net = with_weights(networks.ResNet50()).eval().to(memory_format=torch.channels_last)
     x = tensor(normal(1, 3, 224, 224)).to(memory_format=torch.channels_last)
     with torch.inference_mode():
-        measure.mean_over("r50 b1 shared", lambda: net(x), 2 if measure.QUICK else 10)
+        measure.bench_mean("r50 b1, a core busy", lambda: net(x), as_array)
 
 
 class Crops(torch.utils.data.Dataset):
@@ -294,7 +287,7 @@ def export() -> None:
                 dynamic_axes=axes,
             )
 
-    if VARIANT in ("resnet_infer", "shared_core"):
+    if VARIANT in ("resnet_infer", "first_call", "shared_core"):
         net = with_weights(networks.ResNet50()).eval()
         save(net, (tensor(normal(1, 3, 224, 224)),), ["x"], ["y"], {"x": {0: "b"}, "y": {0: "b"}})
     elif VARIANT == "bert_infer":
