@@ -31,12 +31,15 @@ LIVE: weakref.WeakSet[CompiledGraph] = weakref.WeakSet()  # for `mycelia explain
 class Launchable:
     """A plan that is linked, and what its outputs look like."""
 
-    __slots__ = ("plan", "executable", "device", "outputs")
+    __slots__ = ("plan", "executable", "device", "outputs", "waits")
 
     def __init__(self, graph: Graph, device: Device) -> None:
         self.device = device
         self.plan: Plan = build(graph, device.kernels, Target.host())
         self.executable = device.load(self.plan)
+        self.executable.explain = self.explained
+        # What a plan prints or calls in Python happens before the next line of the user's program.
+        self.waits = not device.host_addressable and bool(self.plan.host_calls())
         self.outputs = [(t.nbytes, t.shape, dense_strides(t.shape), t.dtype) for t in self.plan.outputs]
 
     def run(self, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -50,10 +53,9 @@ class Launchable:
             storage = Storage(device, nbytes)
             results.append(Tensor.wrap(storage, shape, dtype, strides))
             slots.append(storage.address)
-        try:
-            device.launch(self.executable, slots)
-        except PlanError as error:
-            raise self.explained(error) from None
+        device.launch(self.executable, slots)
+        if self.waits:
+            device.synchronize()
         for i in self.plan.writes:
             inputs[i]._storage.version += 1
         return results

@@ -155,7 +155,7 @@ class Executable:
         self.native: Callable[..., None] = _builtin(
             native_symbol("launch"), (self._block, view, self._keep, self._pins)
         )
-        self._explain = explain
+        self.explain = explain
         self.slot_bytes = None if slot_bytes is None else tuple(slot_bytes)
         self._memory = cpu_memory()
 
@@ -204,9 +204,9 @@ class Executable:
             finally:
                 self._memory.free(arena, self.arena_bytes)
         except PlanError as error:
-            if self._explain is None:
+            if self.explain is None:
                 raise
-            raise self._explain(error) from None
+            raise self.explain(error) from None
 
     def profile(self, on: bool = True) -> None:
         """Switches the timing of each instruction on or off."""
