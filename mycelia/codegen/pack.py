@@ -81,8 +81,8 @@ PACK_WORDS = (
 def pack(tile: Tile, stored: str, order: str, symbol: str) -> str:
     """Copies B into panels ``[n / width][t][i][width]``, the last panel filled up with zeros.
 
-    ``order`` says what is contiguous in the source: ``"rows"`` (n), ``"columns"`` (i), or ``"strided"``
-    (neither).
+    ``order`` says what is contiguous in the source: ``"rows"`` (n), ``"columns"`` (i), ``"taps"`` (t),
+    ``"images"`` (t, and then i), or ``"strided"`` (nothing).
     """
     module = Module()
     f = module.kernel(symbol)
@@ -116,14 +116,17 @@ def pack(tile: Tile, stored: str, order: str, symbol: str) -> str:
                 with f.loop(cols, tile.width) as c:
                     f.store(constant(0.0, tile.element), f.at(tile.element, row, c.index))
 
-    group = tile.width * (4 if order == "rows" else 1)
-    whole = f.add(first, f.mul(f.div(f.sub(last, first), group), group))
-    if order != "strided":
-        with f.loop(first, whole, group) as groups:
-            (_pack_rows if order == "rows" else _pack_columns)(
-                f, tile, stored, w, source, panel_at, groups.index, group
-            )
-    with f.loop(whole if order != "strided" else first, last, tile.width) as rest:
+    at: Operand = first
+    for panels_at_once in {"rows": (4, 1), "strided": ()}.get(order, (1,)):
+        group = tile.width * panels_at_once
+        whole = f.sub(last, f.rem(f.sub(last, at), group))
+        with f.loop(at, whole, group) as groups:
+            if order == "rows":
+                _pack_rows(f, tile, stored, w, source, panel_at, groups.index, group)
+            else:
+                _pack_squares(f, tile, stored, order, w, source, panel_at(groups.index), groups.index)
+        at = whole
+    with f.loop(at, last, tile.width) as rest:
         strided(rest.index)
     f.ret(0)
     return str(module)
@@ -146,38 +149,61 @@ def _pack_rows(
                     f.store(x, f.at(tile.element, panel, f.add(row, v)))
 
 
-def _pack_columns(
-    f: Function, tile: Tile, stored: str, w: dict[str, Value], source: Value, panel_at, n: Value, group: int
+def _pack_squares(
+    f: Function,
+    tile: Tile,
+    stored: str,
+    order: str,
+    w: dict[str, Value],
+    source: Value,
+    panel: Value,
+    n: Value,
 ) -> None:
-    """Squares of lanes x lanes, transposed in registers."""
-    target = panel_at(n)
-    size = BYTES[stored]
-    with f.loop(0, w["taps"]) as taps:
-        offset = f.load("i64", f.at("i64", w["offsets"], taps.index))
-        base = f.byte(f.byte(source, offset), f.mul(n, w["n_stride"]))
-        tap_row = f.mul(taps.index, w["run"])
-        whole = f.sub(w["run"], f.rem(w["run"], tile.lanes))
-
-        def square(i: Operand, v: int, step: int) -> None:
-            at = f.byte(base, f.mul(i, size))
-            rows = [
-                load_wide(f, stored, step, f.byte(at, f.mul(w["n_stride"], v + r))) for r in range(tile.lanes)
-            ]
-            if step > 1:
-                columns = transpose_square(f, rows)
-            else:
-                column: Value = Value("poison", tile.vector)
-                for r, x in enumerate(rows):
-                    column = f.insert(column, x, r)
-                columns = [column]
-            row = f.mul(f.add(tap_row, i), tile.width)
-            for c, x in enumerate(columns):
-                f.store(x, f.at(tile.element, target, f.add(row, c * tile.width + v)))
-
-        for lo, hi, step in ((0, whole, tile.lanes), (whole, w["run"], 1)):
-            with f.loop(lo, hi, step) as runs:
+    """One panel, by squares of columns against what is contiguous, transposed in registers."""
+    outer, inner = {"columns": (w["taps"], w["run"]), "taps": (w["run"], w["taps"])}.get(
+        order, (1, f.mul(w["taps"], w["run"]))
+    )
+    whole = f.sub(inner, f.rem(inner, tile.lanes))
+    with f.loop(0, outer) as outers:
+        base = f.byte(source, f.mul(n, w["n_stride"]))
+        if order == "columns":
+            base = f.byte(base, f.load("i64", f.at("i64", w["offsets"], outers.index)))
+        elif order == "taps":
+            base = f.byte(base, f.mul(outers.index, w["i_stride"]))
+        # the tap and the place in the run of the next element
+        place = [f.value(0), f.value(0)]
+        for lo, hi, step in ((0, whole, tile.lanes), (whole, inner, 1)):
+            with f.loop(lo, hi, step, place) as loop:
+                tap, i = loop.carried
+                rows: list[Operand] = []
+                for c in range(step):
+                    if order == "columns":
+                        rows.append(f.add(f.mul(outers.index, w["run"]), loop.index, c))
+                    elif order == "taps":
+                        rows.append(f.add(f.mul(f.add(loop.index, c), w["run"]), outers.index))
+                    else:
+                        rows.append(f.add(f.mul(tap, w["run"]), i))
+                        following = f.add(tap, 1)
+                        wrapped = f.icmp("eq", following, w["taps"])
+                        tap, i = f.select(wrapped, 0, following), f.add(i, f.cast("zext", wrapped, "i64"))
                 for v in range(0, tile.width, tile.lanes):
-                    square(runs.index, v, step)
+                    at = f.byte(base, f.mul(loop.index, BYTES[stored]))
+                    lines = [f.byte(at, f.mul(w["n_stride"], v + r)) for r in range(tile.lanes)]
+                    for row, x in zip(rows, _columns(f, tile, stored, lines, step)):
+                        f.store(x, f.at(tile.element, panel, f.add(f.mul(row, tile.width), v)))
+                loop.next([tap, i])
+            place = loop.results
+
+
+def _columns(f: Function, tile: Tile, stored: str, lines: Sequence[Value], count: int) -> list[Value]:
+    """The first ``count`` columns (one, or one for each line) of the square of elements at ``lines``."""
+    rows = [load_wide(f, stored, count, line) for line in lines]
+    if count > 1:
+        return transpose_square(f, rows)
+    column = Value("poison", tile.vector)
+    for r, x in enumerate(rows):
+        column = f.insert(column, x, r)
+    return [column]
 
 
 def transpose_square(f: Function, rows: Sequence[Value]) -> list[Value]:

@@ -1,4 +1,5 @@
 """Runs kernels by hand: lowers a node, compiles and links each code once, and calls its chunks in a loop."""
+
 from __future__ import annotations
 
 import ctypes
@@ -33,7 +34,7 @@ def aligned(shape: Sequence[int], dtype: Any, fill: Any = None) -> np.ndarray:
     nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
     raw = np.empty(nbytes + 64, np.uint8)
     start = -raw.ctypes.data % 64
-    array = raw[start:start + nbytes].view(dtype).reshape(shape)
+    array = raw[start : start + nbytes].view(dtype).reshape(shape)
     if fill is not None:
         array[...] = fill
     return array
@@ -42,14 +43,19 @@ def aligned(shape: Sequence[int], dtype: Any, fill: Any = None) -> np.ndarray:
 class Bound:
     """Calls with their buffers in place; ``run()`` executes them (and may be timed)."""
 
-    def __init__(self, calls: Sequence[api.Call | api.HostCall], inputs: Sequence[np.ndarray],
-                 outputs: Sequence[np.ndarray]) -> None:
+    def __init__(
+        self,
+        calls: Sequence[api.Call | api.HostCall],
+        inputs: Sequence[np.ndarray],
+        outputs: Sequence[np.ndarray],
+    ) -> None:
         self.inputs, self.outputs = [np.ascontiguousarray(x) for x in inputs], list(outputs)
         self.works: dict[str, np.ndarray] = {}
         for call in calls:
             for arg in getattr(call, "args", ()):
-                if isinstance(arg, api.Work) and (arg.key not in self.works
-                                                  or self.works[arg.key].nbytes < arg.nbytes):
+                if isinstance(arg, api.Work) and (
+                    arg.key not in self.works or self.works[arg.key].nbytes < arg.nbytes
+                ):
                     self.works[arg.key] = aligned((arg.nbytes,), np.uint8, 0xAB)
         self.steps = []
         for call in calls:
@@ -76,13 +82,17 @@ class Bound:
             if words is None:
                 fn(self.inputs, self.outputs)
                 continue
-            for chunk in (reversed(range(chunks)) if reverse else range(chunks)):
+            for chunk in reversed(range(chunks)) if reverse else range(chunks):
                 status = fn(words.ctypes.data, chunk)
                 assert status == 0, f"kernel gave status {status}"
 
 
-def run(calls: Sequence[api.Call | api.HostCall], inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray],
-        reverse: bool = False) -> None:
+def run(
+    calls: Sequence[api.Call | api.HostCall],
+    inputs: Sequence[np.ndarray],
+    outputs: Sequence[np.ndarray],
+    reverse: bool = False,
+) -> None:
     """Executes calls over given arrays; ``reverse`` takes the chunks from the last to the first."""
     Bound(calls, inputs, outputs).run(reverse)
 
@@ -127,5 +137,5 @@ def undefined_symbols(image: bytes) -> set[str]:
             name, _info, _other, section = struct.unpack_from("<IBBH", image, at)
             if section == 0 and name:
                 end = image.index(b"\0", strings + name)
-                names.add(image[strings + name:end].decode())
+                names.add(image[strings + name : end].decode())
     return names

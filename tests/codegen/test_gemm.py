@@ -13,6 +13,7 @@ from mycelia.codegen import gemm, pack, products
 from mycelia.codegen.gemm import Contraction, Tile
 from mycelia.codegen.target import ALL, Target
 from mycelia.kernels import api
+from mycelia.kernels.cpu import contraction
 from mycelia.runtime.link import compile_object
 
 SHAPES = [
@@ -117,20 +118,35 @@ def test_order_of_chunks_does_not_matter():
     np.testing.assert_array_equal(forwards, bound.outputs[0])
 
 
-def test_nothing_outside_the_result_is_written():
-    from mycelia.kernels.cpu.contraction import Shape, contract
-
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 9, 15])
+def test_narrow_chunks_stay_apart(n, monkeypatch):
+    monkeypatch.setattr(contraction, "CHUNK_WORK", 400)
     tile = Tile.of(Target.host(), "float")
-    for m, n in ((1, 1), (6, 6), (13, 5), (7, 17), (8, 30)):
+    a = numbers((301, 4), np.float32, 1)
+    panels = numbers((4 * tile.width,), np.float32, 2)
+    shape = contraction.Shape(rows=301, n=n, run=4, a_row=16, c_row=4 * n)
+    call = contraction.contract(Contraction(tile), shape, api.In(0), api.In(1), api.Out(0))
+    assert call.chunks > 1
+    result = harness.aligned((301, n), np.float32)
+    expected = a @ panels.reshape(4, tile.width)[:, :n]
+    for reverse in (False, True):
+        result[...] = np.nan
+        harness.run([call], [a, panels], [result], reverse)
+        np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_nothing_outside_the_result_is_written():
+    tile = Tile.of(Target.host(), "float")
+    for m, n in ((1, 1), (6, 6), (13, 1), (25, 2), (13, 5), (7, 17), (8, 30)):
         a, b = numbers((m, 20), np.float32, 1), numbers((20, n), np.float32, 2)
         panels = harness.aligned((20 * -(-n // tile.width) * tile.width,), np.float32, 0)
         panels.reshape(-1, 20, tile.width).transpose(0, 2, 1).reshape(-1, 20)[:n] = 0
         for column in range(n):
             panels.reshape(-1, 20, tile.width)[column // tile.width, :, column % tile.width] = b[:, column]
         guarded = harness.aligned((m * n + 64,), np.float32, 7.0)
-        call = contract(
+        call = contraction.contract(
             Contraction(tile),
-            Shape(rows=m, n=n, run=20, a_row=80, c_row=4 * n),
+            contraction.Shape(rows=m, n=n, run=20, a_row=80, c_row=4 * n),
             api.In(0),
             api.In(1),
             api.Out(0),
@@ -156,7 +172,9 @@ def test_text_compiles_for_every_target(target, element):
     ]
     stored = ["double"] if element == "double" else ["float", "half", "bfloat"]
     for kind in stored:
-        texts += [pack.pack(tile, kind, order, "k") for order in ("rows", "columns", "strided")]
+        texts += [
+            pack.pack(tile, kind, order, "k") for order in ("rows", "columns", "taps", "images", "strided")
+        ]
         texts += [
             pack.transpose(tile, kind, element, "k"),
             pack.transpose(tile, element, kind, "k"),

@@ -188,7 +188,7 @@ def pack_panels(
     if 0 in (n, run, taps, outer):
         return []
     stored = pack.STORED[dtype.name]
-    order = "rows" if n_stride == dtype.itemsize else "columns" if i_stride == dtype.itemsize else "strided"
+    order = _contiguous(tile, offsets, run, n_stride, i_stride, dtype.itemsize)
     symbol = f"pack_{order}_{stored}_{tile.key}"
     code = Code(symbol, symbol, lambda: pack.pack(tile, stored, order, symbol))
     count = ceil_div(n, tile.width)
@@ -208,6 +208,21 @@ def pack_panels(
         panel_blocks=ceil_div(count, block),
     )
     return [Call(code, [words[name] for name in pack.PACK_WORDS], outer * ceil_div(count, block))]
+
+
+def _contiguous(tile: Tile, offsets: np.ndarray, run: int, n_stride: int, i_stride: int, size: int) -> str:
+    """Which extents of B are contiguous, as `mycelia.codegen.pack.pack` names it."""
+    taps = len(offsets)
+    if n_stride == size:
+        return "rows"
+    if i_stride == size:
+        return "columns"
+    if taps > 1 and np.array_equal(offsets, np.arange(taps) * size):
+        if i_stride == taps * size:
+            return "images"
+        if taps >= tile.lanes:
+            return "taps"
+    return "strided"
 
 
 def transpose(
