@@ -144,6 +144,7 @@ NUMBERS = (
 )
 WORDS = POINTERS + NUMBERS
 LINE = 64  # bytes of a cache line
+LONG_SUM = 192  # steps of a tile in which memory answers
 SHARES = 4  # so many tiles together prefetch the panel that comes next
 
 
@@ -383,7 +384,11 @@ class _RegisterTile:
         else:
             c_row = self.word("c_row")
             places = [f.mul(c_row, r) for r in rows]
-        below = 0 if spec.scatter else f.mul(c_row, self.rows)
+        below: Operand = 0
+        if not spec.scatter:
+            # a long sum leaves time to fetch the own rows of C, a short one only for those of the next tile
+            depth = f.mul(p["run"], f.sub(p["last"], p["first"]))
+            below = f.select(f.icmp("sge", depth, LONG_SUM), 0, f.value(f.mul(c_row, self.rows)))
         self.prefetch(f.byte(p["c"], below), places, write=True)
         if spec.residual:
             self.prefetch(f.byte(p["residual"], below), places)
@@ -406,7 +411,7 @@ class _RegisterTile:
         self.write(total, places, spill)
 
     def prefetch(self, base: Value, places: Sequence[Operand], write: bool = False) -> None:
-        """Asks for lines of a tensor laid out as C that the tile below needs."""
+        """Asks for lines of a tensor laid out as C."""
         for place in places:
             for at in range(0, self.vectors * self.step_bytes, LINE):
                 prefetch(self.f, self.f.byte(self.f.byte(base, place), at), write, 3)

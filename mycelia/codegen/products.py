@@ -10,7 +10,21 @@ from mycelia.codegen.text import BYTES, Function, Module, Operand, Value, consta
 FEW_ROWS = 3
 
 # Words of both kernels, in order; strides in bytes. x and, in `scaled_rows`, y are in the type of arithmetic.
-WORDS = ("x", "w", "y", "n", "k", "w_row", "y_row", "x_outer", "w_outer", "y_outer", "block", "blocks")
+WORDS = (
+    "x",
+    "w",
+    "y",
+    "n",
+    "k",
+    "x_row",
+    "w_row",
+    "y_row",
+    "x_outer",
+    "w_outer",
+    "y_outer",
+    "block",
+    "blocks",
+)
 
 
 def _open(module: Module, symbol: str) -> tuple[Function, dict[str, Value], Operand, Operand]:
@@ -32,7 +46,7 @@ def dot_products(tile: Tile, stored: str, rows: int, symbol: str) -> str:
     module = Module()
     f, w, first, last = _open(module, symbol)
     size, lanes = BYTES[storage(stored)], tile.lanes
-    x_rows = [f.at(tile.element, w["x"], f.mul(w["k"], m)) for m in range(rows)]
+    x_rows = [f.byte(w["x"], f.mul(w["x_row"], m)) for m in range(rows)]
 
     def products(n: Operand, count: int) -> None:
         w_rows = [f.byte(w["w"], f.mul(f.add(n, i), w["w_row"])) for i in range(count)]
@@ -84,7 +98,7 @@ def scaled_rows(tile: Tile, stored: str, rows: int, symbol: str) -> str:
     module = Module()
     f, w, first, last = _open(module, symbol)
     size, group = BYTES[storage(stored)], 8 if rows == 1 else 4
-    x_rows = [f.at(tile.element, w["x"], f.mul(w["k"], m)) for m in range(rows)]
+    x_rows = [f.byte(w["x"], f.mul(w["x_row"], m)) for m in range(rows)]
     y_rows = [f.byte(w["y"], f.mul(w["y_row"], m)) for m in range(rows)]
     for y in y_rows:
         with f.loop(first, last) as columns:

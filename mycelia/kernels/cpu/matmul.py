@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from mycelia.codegen import products
 from mycelia.codegen.conv import PixelSum
-from mycelia.codegen.gemm import Contraction
+from mycelia.codegen.gemm import Contraction, Tile
 from mycelia.codegen.target import Target
 from mycelia.ir.dtypes import DType
 from mycelia.ir.graph import Node
-from mycelia.kernels.api import Arg, Call, Code, In, KernelBase, Out, Refusal, Work, kernel
+from mycelia.kernels.api import Arg, Call, Code, In, KernelBase, Out, Refusal, Table, Work, kernel
 from mycelia.kernels.cpu.contraction import (
     Shape,
     Widened,
@@ -28,6 +30,9 @@ from mycelia.kernels.cpu.contraction import (
 SMALL = 256 * 1024
 # Multiply-adds of a chunk of a product with few rows: about 100 us at the speed of memory.
 STREAMED_WORK = 500_000
+# Into at most so many ranges of k is such a product cut, and rows longer than this into blocks.
+MOST_RANGES = 16
+LONGEST_ROW = 8192
 
 
 @dataclass(frozen=True)
@@ -84,31 +89,77 @@ class FewRows(KernelBase):
             rows, n, matrix, vector, by_rows = 1, p.m, In(0), In(1), not p.transpose_a
         else:
             rows, n, matrix, vector, by_rows = p.m, p.n, In(1), In(0), p.transpose_b
-        size, item = p.dtype.itemsize, tile.itemsize
-        form = "dot_products" if by_rows else "scaled_rows"
-        symbol = f"{form}{rows}_{wide.stored}x{tile.lanes}"
-        code = Code(symbol, symbol, lambda: getattr(products, form)(tile, wide.stored, rows, symbol))
         x = wide.read(vector, p.batch * rows * p.k, "vector")
-        y: Arg = Out(0) if by_rows else wide.write(Out(0), p.batch * rows * n)
-        y_size = size if by_rows else item
-        smallest = 8 if by_rows else 64 * tile.lanes
-        block = evenly(n, max(STREAMED_WORK // (p.k * rows), smallest), 4 if by_rows else tile.lanes)
-        words: dict[str, Arg] = dict(
-            x=x,
-            w=matrix,
+        if by_rows:
+            return [*wide.before, *_dot_products(tile, wide.stored, p, x, matrix, Out(0), rows, n)]
+        y = wide.write(Out(0), p.batch * rows * n)
+        return [*wide.before, *_scaled_rows(tile, wide.stored, p, x, matrix, y, rows, n), *wide.after]
+
+
+def _streamed(form: str, tile: Tile, stored: str, rows: int, outer: int, **words: Arg) -> Call:
+    """The call of a kernel of `mycelia.codegen.products`."""
+    symbol = f"{form}{rows}_{stored}x{tile.lanes}"
+    code = Code(symbol, symbol, lambda: getattr(products, form)(tile, stored, rows, symbol))
+    words["blocks"] = ceil_div(words["n"], words["block"])  # type: ignore[arg-type]
+    return Call(code, [words[name] for name in products.WORDS], outer * words["blocks"])
+
+
+def _dot_products(
+    tile: Tile, stored: str, p: Product, x: Arg, w: Arg, y: Arg, rows: int, n: int
+) -> list[Call]:
+    size, item = p.dtype.itemsize, tile.itemsize
+    block = evenly(n, max(STREAMED_WORK // (p.k * rows), 8), 4)
+    strides = dict(x_row=p.k * item, w_row=p.k * size, y_row=n * size)
+    outer = dict(x_outer=rows * p.k * item, w_outer=n * p.k * size, y_outer=rows * n * size)
+    words = dict(x=x, w=w, y=y, n=n, k=p.k, block=block, **strides, **outer)
+    return [_streamed("dot_products", tile, stored, rows, p.batch, **words)]
+
+
+def _scaled_rows(
+    tile: Tile, stored: str, p: Product, x: Arg, w: Arg, y: Arg, rows: int, n: int
+) -> list[Call]:
+    """Chunks are ranges of k, whose rows lie together in memory: their sums are added by a second call."""
+    size, item = p.dtype.itemsize, tile.itemsize
+    most = min(MOST_RANGES, p.k * n * rows // STREAMED_WORK) if p.batch == 1 else 1
+    ranges = max((d for d in range(1, most + 1) if p.k % d == 0), default=1)
+    k = p.k // ranges
+    common = dict(n=n, k=k, x_row=p.k * item, w_row=n * size, y_row=n * item, y_outer=rows * n * item)
+    block = evenly(n, LONGEST_ROW, tile.lanes)
+    if ranges == 1:
+        outer = dict(x_outer=rows * p.k * item, w_outer=n * p.k * size)
+        return [
+            _streamed(
+                "scaled_rows", tile, stored, rows, p.batch, x=x, w=w, y=y, block=block, **common, **outer
+            )
+        ]
+    sums = Work(ranges * rows * n * item, "sums")
+    outer = dict(x_outer=k * item, w_outer=k * n * size)
+    ones = Table(np.ones(ranges, np.float64 if tile.element == "double" else np.float32))
+    total = rows * n
+    return [
+        _streamed(
+            "scaled_rows", tile, stored, rows, ranges, x=x, w=w, y=sums, block=block, **common, **outer
+        ),
+        _streamed(
+            "scaled_rows",
+            tile,
+            tile.element,
+            1,
+            1,
+            x=ones,
+            w=sums,
             y=y,
-            n=n,
-            k=p.k,
-            w_row=(p.k if by_rows else n) * size,
-            y_row=n * y_size,
-            x_outer=rows * p.k * item,
-            w_outer=n * p.k * size,
-            y_outer=rows * n * y_size,
-            block=block,
-            blocks=ceil_div(n, block),
-        )
-        main = Call(code, [words[name] for name in products.WORDS], p.batch * ceil_div(n, block))
-        return [*wide.before, main, *wide.after]
+            n=total,
+            k=ranges,
+            x_row=0,
+            w_row=total * item,
+            y_row=0,
+            x_outer=0,
+            w_outer=0,
+            y_outer=0,
+            block=evenly(total, LONGEST_ROW, tile.lanes),
+        ),
+    ]
 
 
 @kernel(["MatMul", "BatchMatMul"], device="CPU", priority=1)
