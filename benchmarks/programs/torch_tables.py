@@ -251,7 +251,7 @@ class Crops(torch.utils.data.Dataset):
 
     def batch(self, indices: list[int]) -> tuple:
         corners, flips = self.rng.integers(0, 9, (len(indices), 2)), self.rng.random(len(indices)) < 0.5
-        crops = [self.crop(i, *c, f) for i, c, f in zip(indices, corners, flips)]
+        crops = [self.crop(i, top, left, f) for i, (top, left), f in zip(indices, corners, flips)]
         return self.normalised(np.stack(crops)), self.labels[indices]
 
 
