@@ -4,28 +4,33 @@ depthwise kernels."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from mycelia.codegen.gemm import Tile, column_vectors, dispatch, store_partial
 from mycelia.codegen.pack import load_wide
-from mycelia.codegen.text import BYTES, Function, Module, Operand, Value, constant
+from mycelia.codegen.text import BYTES, Function, Loop, Module, Operand, Value, constant
 
-PAD_WORDS = ("source", "target", "height", "row", "top", "bottom", "left", "right")
+PAD_WORDS = ("source", "target", "height", "row", "top", "bottom", "left", "right", "images", "group")
+
+
+def image_group(f: Function, index: Operand, images: Value, group: Value) -> AbstractContextManager[Loop]:
+    """A loop over the images of group ``index``."""
+    first = f.mul(index, group)
+    return f.loop(first, f.minimum(f.add(first, group), images))
 
 
 def pad_images(stored: str, tile: Tile, symbol: str) -> str:
-    """Copies images ``[h][row]`` into zeros ``[top + h + bottom][left + row + right]``; a chunk is an image.
+    """Copies images ``[h][row]`` into zeros ``[top + h + bottom][left + row + right]``; a chunk is a
+    group of images.
 
     ``row``, ``left`` and ``right`` count elements (pixels times channels).
     """
     module = Module()
     f = module.kernel(symbol)
     w = dict(zip(PAD_WORDS, f.words("ptr", "ptr", *["i64"] * (len(PAD_WORDS) - 2))))
-    image = f.params[1]
     wide = f.add(w["left"], w["row"], w["right"])
-    source = f.byte(w["source"], f.mul(f.mul(image, f.mul(w["height"], w["row"])), BYTES[stored]))
     high = f.add(w["top"], w["height"], w["bottom"])
-    target = f.at(tile.element, w["target"], f.mul(image, f.mul(high, wide)))
     lanes = tile.lanes
 
     def fill(at: Value, count: Operand) -> None:
@@ -35,19 +40,23 @@ def pad_images(stored: str, tile: Tile, symbol: str) -> str:
         with f.loop(whole, count) as loop:
             f.store(constant(0.0, tile.element), f.at(tile.element, at, loop.index))
 
-    fill(target, f.mul(w["top"], wide))
-    with f.loop(0, w["height"]) as rows:
-        start = f.at(tile.element, target, f.mul(f.add(rows.index, w["top"]), wide))
-        fill(start, w["left"])
-        to = f.at(tile.element, start, w["left"])
-        at = f.byte(source, f.mul(f.mul(rows.index, w["row"]), BYTES[stored]))
-        whole = f.sub(w["row"], f.rem(w["row"], lanes))
-        for lo, hi, step in ((0, whole, lanes), (whole, w["row"], 1)):
-            with f.loop(lo, hi, step) as loop:
-                x = load_wide(f, stored, step, f.byte(at, f.mul(loop.index, BYTES[stored])))
-                f.store(x, f.at(tile.element, to, loop.index))
-        fill(f.at(tile.element, to, w["row"]), w["right"])
-    fill(f.at(tile.element, target, f.mul(f.add(w["top"], w["height"]), wide)), f.mul(w["bottom"], wide))
+    with image_group(f, f.params[1], w["images"], w["group"]) as images:
+        pixels = f.mul(images.index, f.mul(w["height"], w["row"]))
+        source = f.byte(w["source"], f.mul(pixels, BYTES[stored]))
+        target = f.at(tile.element, w["target"], f.mul(images.index, f.mul(high, wide)))
+        fill(target, f.mul(w["top"], wide))
+        with f.loop(0, w["height"]) as rows:
+            start = f.at(tile.element, target, f.mul(f.add(rows.index, w["top"]), wide))
+            fill(start, w["left"])
+            to = f.at(tile.element, start, w["left"])
+            at = f.byte(source, f.mul(f.mul(rows.index, w["row"]), BYTES[stored]))
+            whole = f.sub(w["row"], f.rem(w["row"], lanes))
+            for lo, hi, step in ((0, whole, lanes), (whole, w["row"], 1)):
+                with f.loop(lo, hi, step) as loop:
+                    x = load_wide(f, stored, step, f.byte(at, f.mul(loop.index, BYTES[stored])))
+                    f.store(x, f.at(tile.element, to, loop.index))
+            fill(f.at(tile.element, to, w["row"]), w["right"])
+        fill(f.at(tile.element, target, f.mul(f.add(w["top"], w["height"]), wide)), f.mul(w["bottom"], wide))
     f.ret(0)
     return str(module)
 

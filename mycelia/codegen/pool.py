@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from mycelia.codegen.conv import channel_blocks
+from mycelia.codegen.conv import channel_blocks, image_group
 from mycelia.codegen.gemm import Tile, store_partial
 from mycelia.codegen.pack import load_wide, narrow, storage
 from mycelia.codegen.text import BYTES, Function, Module, Operand, Value, constant, vector
@@ -29,6 +29,8 @@ NUMBERS = (
     "left",
     "block",
     "blocks",
+    "images",
+    "group",
 )
 WORDS = POINTERS + NUMBERS
 
@@ -121,50 +123,54 @@ class _Channels:
 
 
 def pool(spec: Pooling, symbol: str) -> str:
-    """The forward kernel: a chunk is a block of output rows of an image. Words: `WORDS`."""
+    """The forward kernel: a chunk is a block of output rows of a group of images. Words: `WORDS`."""
     module = Module()
     f = module.kernel(symbol)
     tile, stored = spec.tile, spec.stored
     w = dict(zip(WORDS, f.words(*["ptr"] * len(POINTERS), *["i64"] * len(NUMBERS))))
-    image, block = f.div(f.params[1], w["blocks"]), f.rem(f.params[1], w["blocks"])
+    group, block = f.div(f.params[1], w["blocks"]), f.rem(f.params[1], w["blocks"])
     channels, size = w["channels"], BYTES[storage(stored)]
-    x = f.byte(w["x"], f.mul(f.mul(image, f.mul(f.mul(w["height"], w["width"]), channels)), size))
-    y = f.byte(w["y"], f.mul(f.mul(image, f.mul(f.mul(w["out_height"], w["out_width"]), channels)), size))
     first = f.mul(block, w["block"])
     last = f.minimum(f.add(first, w["block"]), w["out_height"])
-    with f.loop(first, last) as rows, f.loop(0, w["out_width"]) as columns:
-        window = _Window(f, w, rows.index, columns.index)
-        count = (
-            f.splat(window.count(spec.whole_count, tile.element), tile.lanes) if spec.kind == "avg" else None
-        )
-        out = f.mul(f.add(f.mul(rows.index, w["out_width"]), columns.index), channels)
+    with image_group(f, group, w["images"], w["group"]) as images:
+        image = images.index
+        x = f.byte(w["x"], f.mul(f.mul(image, f.mul(f.mul(w["height"], w["width"]), channels)), size))
+        y = f.byte(w["y"], f.mul(f.mul(image, f.mul(f.mul(w["out_height"], w["out_width"]), channels)), size))
+        with f.loop(first, last) as rows, f.loop(0, w["out_width"]) as columns:
+            window = _Window(f, w, rows.index, columns.index)
+            count = (
+                f.splat(window.count(spec.whole_count, tile.element), tile.lanes)
+                if spec.kind == "avg"
+                else None
+            )
+            out = f.mul(f.add(f.mul(rows.index, w["out_width"]), columns.index), channels)
 
-        def emit(channel: Operand, vectors: int, left: Value | None) -> None:
-            here = _Channels(f, tile, channel, vectors, left)
-            start = constant(float("-inf") if spec.kind == "max" else 0.0, tile.vector)
+            def emit(channel: Operand, vectors: int, left: Value | None) -> None:
+                here = _Channels(f, tile, channel, vectors, left)
+                start = constant(float("-inf") if spec.kind == "max" else 0.0, tile.vector)
 
-            def turn(pixel: Value, held: list[Value]) -> list[Value]:
-                new = here.load(x, stored, f.mul(pixel, channels))
-                if spec.kind == "avg":
-                    return [f.fadd(a, b) for a, b in zip(held, new)]
-                return [
-                    f.select(f.binary("or", f.fcmp("ogt", b, a), f.fcmp("uno", b, b)), b, a)
-                    for a, b in zip(held, new)
-                ]
+                def turn(pixel: Value, held: list[Value]) -> list[Value]:
+                    new = here.load(x, stored, f.mul(pixel, channels))
+                    if spec.kind == "avg":
+                        return [f.fadd(a, b) for a, b in zip(held, new)]
+                    return [
+                        f.select(f.binary("or", f.fcmp("ogt", b, a), f.fcmp("uno", b, b)), b, a)
+                        for a, b in zip(held, new)
+                    ]
 
-            result = window.fold([start] * vectors, turn)
-            if count is not None:
-                result = [f.fdiv(a, count) for a in result]
-            here.store(result, y, stored, out)
+                result = window.fold([start] * vectors, turn)
+                if count is not None:
+                    result = [f.fdiv(a, count) for a in result]
+                here.store(result, y, stored, out)
 
-        channel_blocks(f, tile, 0, channels, 4, emit)
+            channel_blocks(f, tile, 0, channels, 4, emit)
     f.ret(0)
     return str(module)
 
 
 def pool_grad(spec: Pooling, symbol: str) -> str:
-    """The gradient of the image: a chunk is a block of channels of an image; dx is written in the type of
-    arithmetic.
+    """The gradient of the image: a chunk is a block of channels of a group of images; dx is written in
+    the type of arithmetic.
 
     ``x`` and ``y`` are read by a max pooling alone, whose windows give their share to their first largest
     element.
@@ -173,59 +179,70 @@ def pool_grad(spec: Pooling, symbol: str) -> str:
     f = module.kernel(symbol)
     tile, stored = spec.tile, spec.stored
     w = dict(zip(WORDS, f.words(*["ptr"] * len(POINTERS), *["i64"] * len(NUMBERS))))
-    image, block = f.div(f.params[1], w["blocks"]), f.rem(f.params[1], w["blocks"])
+    group, block = f.div(f.params[1], w["blocks"]), f.rem(f.params[1], w["blocks"])
     channels, size = w["channels"], BYTES[storage(stored)]
     first = f.mul(block, w["block"])
     last = f.minimum(f.add(first, w["block"]), channels)
     pixels = f.mul(w["height"], w["width"])
-    dx = f.at(tile.element, w["dx"], f.mul(image, f.mul(pixels, channels)))
-    x = f.byte(w["x"], f.mul(f.mul(image, f.mul(pixels, channels)), size)) if spec.kind == "max" else w["x"]
-    output = f.mul(f.mul(image, f.mul(f.mul(w["out_height"], w["out_width"]), channels)), size)
-    y = f.byte(w["y"], output) if spec.kind == "max" else w["y"]
-    dy = f.byte(w["dy"], output)
-
-    with f.loop(0, pixels) as loop:
-
-        def clear(channel: Operand, vectors: int, left: Value | None) -> None:
-            here = _Channels(f, tile, channel, vectors, left)
-            here.store([constant(0.0, tile.vector)] * vectors, dx, tile.element, f.mul(loop.index, channels))
-
-        channel_blocks(f, tile, first, last, 4, clear)
-    with f.loop(0, w["out_height"]) as rows, f.loop(0, w["out_width"]) as columns:
-        window = _Window(f, w, rows.index, columns.index)
-        count = (
-            f.splat(window.count(spec.whole_count, tile.element), tile.lanes) if spec.kind == "avg" else None
+    with image_group(f, group, w["images"], w["group"]) as images:
+        image = images.index
+        dx = f.at(tile.element, w["dx"], f.mul(image, f.mul(pixels, channels)))
+        x = (
+            f.byte(w["x"], f.mul(f.mul(image, f.mul(pixels, channels)), size))
+            if spec.kind == "max"
+            else w["x"]
         )
-        out = f.mul(f.add(f.mul(rows.index, w["out_width"]), columns.index), channels)
+        output = f.mul(f.mul(image, f.mul(f.mul(w["out_height"], w["out_width"]), channels)), size)
+        y = f.byte(w["y"], output) if spec.kind == "max" else w["y"]
+        dy = f.byte(w["dy"], output)
 
-        def emit(channel: Operand, vectors: int, left: Value | None) -> None:
-            here = _Channels(f, tile, channel, vectors, left)
-            share = here.load(dy, stored, out)
-            if count is not None:
-                share = [f.fdiv(s, count) for s in share]
-            largest = here.load(y, stored, out) if spec.kind == "max" else []
-            bits = vector(tile.lanes, "i1")
+        with f.loop(0, pixels) as loop:
 
-            def turn(pixel: Value, taken: list[Value]) -> list[Value]:
-                at = f.mul(pixel, channels)
-                parts = share
-                if spec.kind == "max":
-                    new = here.load(x, stored, at)
-                    hits = [
-                        f.binary("or", f.fcmp("oeq", a, b), f.fcmp("uno", a, a)) for a, b in zip(new, largest)
-                    ]
-                    fresh = [
-                        f.binary("and", hit, f.binary("xor", t, constant(True, bits)))
-                        for hit, t in zip(hits, taken)
-                    ]
-                    parts = [f.select(h, s, constant(0.0, tile.vector)) for h, s in zip(fresh, share)]
-                    taken = [f.binary("or", hit, t) for hit, t in zip(hits, taken)]
-                held = here.load(dx, tile.element, at)
-                here.store([f.fadd(a, b) for a, b in zip(held, parts)], dx, tile.element, at)
-                return taken
+            def clear(channel: Operand, vectors: int, left: Value | None) -> None:
+                here = _Channels(f, tile, channel, vectors, left)
+                here.store(
+                    [constant(0.0, tile.vector)] * vectors, dx, tile.element, f.mul(loop.index, channels)
+                )
 
-            window.fold([constant(False, bits)] * vectors if spec.kind == "max" else [], turn)
+            channel_blocks(f, tile, first, last, 4, clear)
+        with f.loop(0, w["out_height"]) as rows, f.loop(0, w["out_width"]) as columns:
+            window = _Window(f, w, rows.index, columns.index)
+            count = (
+                f.splat(window.count(spec.whole_count, tile.element), tile.lanes)
+                if spec.kind == "avg"
+                else None
+            )
+            out = f.mul(f.add(f.mul(rows.index, w["out_width"]), columns.index), channels)
 
-        channel_blocks(f, tile, first, last, 4, emit)
+            def emit(channel: Operand, vectors: int, left: Value | None) -> None:
+                here = _Channels(f, tile, channel, vectors, left)
+                share = here.load(dy, stored, out)
+                if count is not None:
+                    share = [f.fdiv(s, count) for s in share]
+                largest = here.load(y, stored, out) if spec.kind == "max" else []
+                bits = vector(tile.lanes, "i1")
+
+                def turn(pixel: Value, taken: list[Value]) -> list[Value]:
+                    at = f.mul(pixel, channels)
+                    parts = share
+                    if spec.kind == "max":
+                        new = here.load(x, stored, at)
+                        hits = [
+                            f.binary("or", f.fcmp("oeq", a, b), f.fcmp("uno", a, a))
+                            for a, b in zip(new, largest)
+                        ]
+                        fresh = [
+                            f.binary("and", hit, f.binary("xor", t, constant(True, bits)))
+                            for hit, t in zip(hits, taken)
+                        ]
+                        parts = [f.select(h, s, constant(0.0, tile.vector)) for h, s in zip(fresh, share)]
+                        taken = [f.binary("or", hit, t) for hit, t in zip(hits, taken)]
+                    held = here.load(dx, tile.element, at)
+                    here.store([f.fadd(a, b) for a, b in zip(held, parts)], dx, tile.element, at)
+                    return taken
+
+                window.fold([constant(False, bits)] * vectors if spec.kind == "max" else [], turn)
+
+            channel_blocks(f, tile, first, last, 4, emit)
     f.ret(0)
     return str(module)

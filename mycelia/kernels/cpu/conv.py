@@ -215,9 +215,9 @@ def pad_images(
     stored, tile = pack.STORED[dtype.name], tile_for(target, dtype)
     symbol = f"pad_images_{stored}_{tile.lanes}"
     code = Code(symbol, symbol, lambda: conv.pad_images(stored, tile, symbol))
-    return (
-        [Call(code, [source, result, h, w * c, pads[0], pads[1], pads[2] * c, pads[3] * c], n)] if n else []
-    )
+    group = evenly(n, max(200_000 // max(h * w * c, 1), 1))
+    words = [source, result, h, w * c, pads[0], pads[1], pads[2] * c, pads[3] * c, n, group]
+    return [Call(code, words, ceil_div(n, group))] if n else []
 
 
 @dataclass

@@ -34,7 +34,7 @@ class PoolingKernel(KernelBase):
 
 
 def _words(
-    node: Node, image: Sequence[int], out: Sequence[int], block: int, blocks: int, **pointers: Arg
+    node: Node, image: Sequence[int], out: Sequence[int], block: int, blocks: int, group: int, **pointers: Arg
 ) -> list[Arg]:
     (kh, kw), (sh, sw), pads = (node.attrs[x] for x in ("kernel_size", "stride", "pads"))
     numbers = dict(
@@ -51,8 +51,15 @@ def _words(
         left=pads[2],
         block=block,
         blocks=blocks,
+        images=image[0],
+        group=group,
     )
     return [{**pointers, **numbers}.get(name, 0) for name in pool.WORDS]
+
+
+def _group(images: int, elements: int) -> int:
+    """Images of a chunk that reads so many elements of each."""
+    return evenly(images, max(CHUNK_ELEMENTS // max(elements, 1), 1))
 
 
 class Forward(PoolingKernel):
@@ -66,7 +73,9 @@ class Forward(PoolingKernel):
         per_row = out[2] * out[3] * node.attrs["kernel_size"][0] * node.attrs["kernel_size"][1]
         block = evenly(out[1], max(CHUNK_ELEMENTS // per_row, 1))
         blocks = ceil_div(out[1], block)
-        return [Call(code, _words(node, image, out, block, blocks, x=In(0), y=Out(0)), out[0] * blocks)]
+        group = _group(out[0], per_row * block)
+        words = _words(node, image, out, block, blocks, group, x=In(0), y=Out(0))
+        return [Call(code, words, ceil_div(out[0], group) * blocks)]
 
 
 @kernel("MaxPoolNHWC", device="CPU")
@@ -93,10 +102,9 @@ class Backward(PoolingKernel):
         block = evenly(image[3], max(CHUNK_ELEMENTS // per_channel, 4 * spec.tile.lanes), 4 * spec.tile.lanes)
         blocks = ceil_div(image[3], block)
         x, y, dy = (In(0), In(1), In(2)) if self.kind == "max" else (0, 0, In(0))
-        return [
-            Call(code, _words(node, image, out, block, blocks, x=x, y=y, dy=dy, dx=dx), image[0] * blocks),
-            *wide.after,
-        ]
+        group = _group(image[0], per_channel * block)
+        words = _words(node, image, out, block, blocks, group, x=x, y=y, dy=dy, dx=dx)
+        return [Call(code, words, ceil_div(image[0], group) * blocks), *wide.after]
 
 
 @kernel("MaxPoolGradNHWC", device="CPU")
