@@ -22,6 +22,9 @@ RESIDENT_BYTES = 256 * 1024
 SHORT_STRIP = 8
 # Multiply-adds of a chunk: about 200 us.
 CHUNK_WORK = 8_000_000
+# A chunk of a deep sum has so many panels, as long as that leaves enough chunks for several threads.
+DEEP_PANELS = 16
+FEW_CHUNKS = 16
 
 
 def ceil_div(a: int, b: int) -> int:
@@ -119,7 +122,10 @@ def contract(
         strip = tile_block = evenly(all_tiles, max(most_rows // tile.rows, 1))
     row_blocks = ceil_div(all_tiles, tile_block)
     work = tile_block * tile.rows * depth * tile.width
-    panel_block = evenly(panels, max(CHUNK_WORK // work, 1))
+    most_panels = max(CHUNK_WORK // work, 1)
+    if depth_block < depth:  # a piece of A's rows serves several panels before it is read again
+        most_panels = max(most_panels, min(DEEP_PANELS, panels * row_blocks * s.outer // FEW_CHUNKS))
+    panel_block = evenly(panels, most_panels)
     column_blocks = ceil_div(panels, panel_block)
     spec = replace(
         spec,
