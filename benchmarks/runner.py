@@ -121,7 +121,7 @@ class Runner:
     ) -> list[dict[str, Any]]:
         out, log = self.folder / "rows", self.folder / "log"
         out.write_text("")
-        program = "" if variant == "export" else TABLES[table].program
+        program = TABLES[table].program if table in TABLES else ""
         script = str(PROGRAM_FOLDER / (program or PROGRAMS[framework]))
         unchanged = ["-m", "mycelia.run"] if framework == OWN and not program else []
         caches = self.folder / "caches" / f"{framework}-{table}-{variant}{cache}"
@@ -172,7 +172,7 @@ class Runner:
     def export(self, result: Result, table: str) -> None:
         """Has PyTorch write the model that runtimes read, once."""
         if not (self.folder / f"{table}.onnx").exists():
-            self.run(result, "torch", table, "export")
+            self.run(result, "torch", "export", table)
 
     def measure_floors(self) -> None:
         """Raises the floors to what one core reaches now."""

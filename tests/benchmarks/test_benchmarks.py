@@ -191,3 +191,17 @@ def test_a_program_that_fails_is_a_problem():
     found = Result()
     Runner(Settings()).run(found, "numpy", "first_call", "eager")  # which NumPy has no program for
     assert found.problems == ["numpy eager, *: KeyError: 'first_call'"] and not found.rows
+
+
+def test_a_table_exports_its_model_once(monkeypatch):
+    runner, started = Runner(Settings()), []
+
+    def program(framework, table, variant, *_):
+        started.append((framework, table, variant))
+        (runner.folder / f"{variant}.onnx").touch()
+        return []
+
+    monkeypatch.setattr(runner, "_program", program)
+    for _ in range(2):
+        runner.export(Result(), "gpt2")
+    assert started == [("torch", "export", "gpt2")]
