@@ -8,7 +8,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from benchmarks.results import Result, Row
 from benchmarks.runner import Runner, available_cores, pinned
@@ -28,8 +28,7 @@ def interleaved(runner: Runner, result: Result, table: str, threads: int) -> Non
     """On as many cores as threads. What cannot become its framework's best runs in the first round only."""
     jobs, cores = _prepared(runner, result, table), available_cores()[-threads:]
     apart = TABLES[table].apart
-    for turn in range(1, runner.settings.rounds + 1):
-        runner.measure_floors()
+    for turn in _rounds(runner):
         for framework, variant in jobs:
             if turn > 1 and not apart and result.hopeless(framework, variant):
                 continue
@@ -50,7 +49,7 @@ def interleaved(runner: Runner, result: Result, table: str, threads: int) -> Non
 def cold_then_warm(runner: Runner, result: Result, table: str, threads: int) -> None:
     """On the whole machine, since compilation may use it: one process with an empty cache, one after it."""
     jobs, cores = _prepared(runner, result, table), available_cores()
-    for turn in range(1, runner.settings.rounds + 1):
+    for turn in _rounds(runner):
         for framework, variant in jobs:
             begin = time.perf_counter()
             for state in ("cold", "warm"):
@@ -74,6 +73,7 @@ def beside_a_busy_process(runner: Runner, result: Result, table: str, threads: i
         result.complain(f"{table}: needs two cores, there is {available_cores()}")
         return
     jobs = _prepared(runner, result, table)
+    runner.measure_floors()
     free, taken = available_cores()[:2]
     busy = subprocess.Popen([*pinned([taken]), sys.executable, "-c", "while True: pass"])
     try:
@@ -111,6 +111,13 @@ def _add_ratios(result: Result) -> None:
 
 def _threads(count: int) -> str:
     return f"{count} thread{'s' * (count > 1)}"
+
+
+def _rounds(runner: Runner) -> Iterator[int]:
+    """The rounds' numbers; the core's floors are measured anew at the beginning of each."""
+    for turn in range(1, runner.settings.rounds + 1):
+        runner.measure_floors()
+        yield turn
 
 
 def _prepared(runner: Runner, result: Result, table: str) -> list[tuple[str, str]]:

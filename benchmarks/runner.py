@@ -82,6 +82,8 @@ class Runner:
                     self._said.add(text)
                     print(text, flush=True)
                 continue
+            if framework == OWN and not (self.folder / "bytecode").exists():
+                self._compile_bytecode()
             pattern = self.settings.patterns.get(framework, "")
             jobs += [(framework, variant) for variant in variants if re.search(pattern, variant)]
         return jobs
@@ -167,7 +169,17 @@ class Runner:
         if framework == OWN:  # this checkout, whether installed or not
             path = filter(None, (str(ROOT), environment.get("PYTHONPATH")))
             environment["PYTHONPATH"] = os.pathsep.join(path)
+            environment["PYTHONPYCACHEPREFIX"] = str(self.folder / "bytecode")
+            environment.pop("PYTHONDONTWRITEBYTECODE", None)
         return environment
+
+    def _compile_bytecode(self) -> None:
+        """Gives this checkout, and what it imports, the byte code that an installation has."""
+        environment, python = self._environment(OWN, 1), self.python(OWN)
+        packages = [str(ROOT / "mycelia"), str(PROGRAM_FOLDER)]
+        subprocess.run([python, "-m", "compileall", "-q", *packages], check=True, env=environment)
+        loaded = "import mycelia.run, llvmlite.binding, concurrent.futures, multiprocessing.spawn"
+        subprocess.run([python, "-c", loaded], check=True, env=environment)
 
     def export(self, result: Result, table: str) -> None:
         """Has PyTorch write the model that runtimes read, once."""
