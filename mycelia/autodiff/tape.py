@@ -187,28 +187,44 @@ class Tape:
         view = x._view
         if view is None or view.seen == view.root._token:
             return
-        root_token = token_of(view.root)
-        self.below_refresh(x)
-        x._token = new_token()
-        self.records.append(ViewRecord(view.root, view.chain, root_token, x._token))
+        root_token, before = token_of(view.root), x._token
+        self._settle_below(x)
+        if x._token == before:  # else a tape below has named the new value already
+            x._token = new_token()
+        self.records.append(ViewRecord(view.root, view.chain, root_token, token_of(x)))
         view.seen = root_token
 
-    def below_refresh(self, x: Tensor) -> None:
-        """Lets a trace below derive the view's value while it still can see that the root changed."""
-        refresh = getattr(self.below, "value_of", None) or getattr(self.below, "below_refresh", None)
-        if refresh is not None:
-            refresh(x)
+    def _settle_below(self, x: Tensor) -> None:
+        """Lets a tape below record, and a trace derive the view's value, while they still can see that the
+        root changed."""
+        follow = getattr(self.below, "settle", None) or getattr(self.below, "value_of", None)
+        if follow is not None:
+            follow(x)
+
+    def link(self, x: Tensor, twin: Tensor) -> None:
+        """Notes in the tapes below that a new tensor, told from the other here, is the same value to them."""
+        interpreter: Any = self.below
+        while interpreter is not None:
+            if isinstance(interpreter, Tape):
+                interpreter.records.append(ViewRecord(x, (), token_of(x), token_of(twin)))
+            interpreter = getattr(interpreter, "below", None)
 
     def write(self, target: Tensor, value: Tensor) -> None:
         view = target._view
         root, chain = (target, ()) if view is None else (view.root, view.chain)
-        old, value_token = token_of(root), token_of(value)
+        self.settle(value)
+        old, value_token, before = token_of(root), token_of(value), target._token
+        if self.records and root._storage is not None:
+            self.records[-1] = _with_own_operands(self.records[-1], root._storage, value_token)
         self.below.write(target, value)
-        root._token = new = new_token()
+        if root._token == old:  # else the interpreter below has named the new value already
+            root._token = new_token()
+        new = token_of(root)
         self.records.append(WriteRecord(root, chain, old, value_token, new))
         if view is not None:
-            target._token = new_token()
-            self.records.append(ViewRecord(root, chain, new, target._token))
+            if target._token == before:
+                target._token = new_token()
+            self.records.append(ViewRecord(root, chain, new, token_of(target)))
             view.seen = new
         if root._storage is not None:
             frame = user_frame(2)
@@ -267,12 +283,39 @@ class Tape:
             for x, token, d in zip(record.inputs, record.in_tokens, results):
                 if d is not None and token in reach and x._dtype.kind == "f":
                     _accumulate(
-                        grads, token, sum_to(d, x._shape) if pointwise and d._shape != x._shape else d
+                        grads, token, sum_to(d, x._shape) if pointwise and _differ(d._shape, x._shape) else d
                     )
         else:
             for token, d in zip(record.in_tokens, record.cotangents(got[0], self)):
                 if d is not None and token in reach:
                     _accumulate(grads, token, d)
+
+
+def _with_own_operands(record: Any, storage: Any, result: int) -> Any:
+    """The record of ``x * y`` in ``x *= y``, about to overwrite what its rule reads: it keeps a copy."""
+    if type(record) is tuple:
+        op, x, y, out, x_token, y_token, out_token, x_version, y_version = record
+        if out_token != result or op.name in _VERSION_FREE:
+            return record
+        if x._storage is storage:
+            x, x_version = _copy(x, x_token)
+        if y._storage is storage:
+            y, y_version = _copy(y, y_token)
+        return op, x, y, out, x_token, y_token, out_token, x_version, y_version
+    if type(record) is Record and record.out_tokens[0] == result and record.op.name not in _VERSION_FREE:
+        needed = _reads(record.op, len(record.inputs), len(record.outputs))
+        kept = list(record.inputs)
+        for i, x in enumerate(record.inputs):
+            if i in needed and x._storage is storage:
+                kept[i], record.versions[i] = _copy(x, record.in_tokens[i])
+        record.inputs = tuple(kept)
+    return record
+
+
+def _copy(x: Tensor, token: int) -> tuple[Tensor, int]:
+    twin = Tensor(x)
+    twin._token = token
+    return twin, twin._storage.version
 
 
 def _native_step(record: tuple, grads: dict[int, Tensor], reach: set[int], keep: set[int]) -> None:
@@ -327,7 +370,12 @@ def sum_to(g: Tensor, shape: tuple) -> Tensor:
     )
     if axes:
         g = registry.get("ReduceSum")(g, axes=axes, keepdims=False)
-    return g if g.shape == shape else registry.get("Reshape")(g, shape=shape)
+    return registry.get("Reshape")(g, shape=shape) if _differ(g.shape, shape) else g
+
+
+def _differ(a: tuple, b: tuple) -> bool:
+    """Whether shapes differ. By their ranks first: comparing tuples would ask a symbol for its number."""
+    return len(a) != len(b) or a != b
 
 
 __all__ = ["Tape", "View", "ones_like", "sum_to", "token_of", "zeros_like"]

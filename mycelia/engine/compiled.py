@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -20,6 +19,7 @@ from mycelia.passes.specialise import specialise
 from mycelia.plan.build import build
 from mycelia.plan.plan import Plan
 from mycelia.runtime.executable import PlanError
+from mycelia.runtime.fork import ForkLock
 from mycelia.tensor.device import Device, default_device
 from mycelia.tensor.storage import Storage
 from mycelia.tensor.tensor import Tensor, dense_strides
@@ -80,6 +80,7 @@ KERNEL_ERRORS = {
     "GatherGrad": "an index is out of range of the axis that was gathered from",
     "GatherD": "an index is out of range of the axis that is gathered from",
     "GatherDGrad": "an index is out of range of the axis that was gathered from",
+    "ScatterUpdate": "an index is out of range of the axis that is written to",
 }
 
 
@@ -103,7 +104,7 @@ class CompiledGraph:
         self._plans: OrderedDict[Any, _Staged] = OrderedDict()
         self.calls = 0
         self._only: _Staged | None = None
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
         LIVE.add(self)
 
     def run(self, inputs: list[Tensor]) -> list[Tensor]:

@@ -17,9 +17,10 @@ from mycelia.trace.nesting import flatten, map_leaves, unflatten
 from mycelia.trace.tracer import TracedTensor, current_trace
 
 
-def alias(x: Tensor) -> Tensor:
-    """A tensor of its own identity that shows the same elements, so that its gradient is told from the
-    original's."""
+def alias(x: Tensor, tape: Tape) -> Tensor:
+    """A tensor of its own identity that shows the same elements, so that its gradient on this tape is told
+    from the original's."""
+    tape.settle(x)
     if type(x) is TracedTensor:
         twin: Tensor = TracedTensor(x.trace, x.trace.value_of(x))
     elif type(x) is BatchedTensor:
@@ -28,6 +29,7 @@ def alias(x: Tensor) -> Tensor:
         twin = Tensor.wrap(x._storage, x._shape, x._dtype, x._strides, x._offset)
     root, chain = (x, ()) if x._view is None else (x._view.root, x._view.chain)
     twin._view = View(root, chain, token_of(root))
+    tape.link(x, twin)
     return twin
 
 
@@ -109,11 +111,15 @@ def value_and_grad(
         with dispatch.interpreting(tape):
             for p in positions:
                 operands[p] = map_leaves(
-                    lambda leaf, p=p: alias(_differentiable(leaf, f"argument {p} of {_name(fn)}")),
+                    lambda leaf, p=p: alias(
+                        _differentiable(leaf, f"argument {p} of {_name(fn)}"), tape
+                    ),
                     operands[p],
                 )
             result = _staged(fn)(*operands, **kwargs)
             roots = _roots(result, has_aux, fn)
+            for y in roots:  # views of what was written since
+                tape.settle(y)
         leaves: list[Tensor] = []
         structures = [flatten(operands[p], leaves) for p in positions]
         tokens = [token_of(leaf) for leaf in leaves]
@@ -187,13 +193,15 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool
     tape = Tape(below)
     with dispatch.interpreting(tape):
         operands = tuple(
-            map_leaves(lambda leaf: alias(_differentiable(leaf, f"an input of {_name(fn)}")), x)
+            map_leaves(lambda leaf: alias(_differentiable(leaf, f"an input of {_name(fn)}"), tape), x)
             for x in inputs
         )
         result = _staged(fn)(*operands)
         outputs, aux = (result[0], result[1:]) if has_aux else (result, None)
         roots: list[Any] = []
         flatten(outputs, roots)
+        for y in roots:
+            tape.settle(y)
     leaves: list[Tensor] = []
     structures = [flatten(x, leaves) for x in operands]
     tokens = [token_of(x) for x in leaves] + [token_of(p) for p in parameters or ()]

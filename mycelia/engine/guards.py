@@ -13,6 +13,7 @@ each run; from the second run on they are inputs as well, so that 1, 2, 3 come o
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -86,10 +87,13 @@ class Guards:
         self._stand_ins: dict[tuple[int, str], TracedTensor] = {}
         self._seen: set[int] = set()
         self._epoch = -1
+        self._names: set[str] = set()  # what the code found so far mentions
+        self._objects: list[tuple[str, Any, int, set[str]]] = []  # with the names looked up in each
         self._reach("", fn, 0)
         for i, argument in enumerate(arguments):
-            if _is_cell(argument):
+            if _is_cell(argument) or _is_plain_object(argument):
                 self._reach(f"argument {i}", argument, 0)
+        self._look_into_objects()
         self._mode = (mode.current,)
 
     # -- finding what can be read --------------------------------------------------------------------------
@@ -119,6 +123,44 @@ class Guards:
             items = thing.items() if type(thing) is dict else enumerate(thing)
             for key, value in list(items):
                 self._reach(f"{path}[{key!r}]", value, depth + 1)
+        elif _is_plain_object(thing):
+            self._seen.add(id(thing))
+            self._objects.append((path, thing, depth, set()))
+            self.cells.append(thing)
+
+    def _look_into_objects(self) -> None:
+        """Attributes and methods of objects of the user's classes, as far as code mentions their names.
+        What is found may mention more."""
+        before = -1
+        while before != (before := len(self._names) + len(self._objects)):
+            for path, thing, depth, known in self._objects:  # may grow meanwhile
+                self._look_into(path, thing, depth, known)
+
+    def _look_into(self, path: str, thing: Any, depth: int, known: set[str]) -> None:
+        for name in sorted(self._names - known):
+            known.add(name)
+            value = _attribute(thing, name)
+            function = getattr(value, "__func__", getattr(value, "fget", value))
+            if isinstance(function, types.FunctionType) or hasattr(function, "__wrapped__"):
+                self._reach(f"{path}.{name}", function, depth + 1)
+                continue
+            if _is_cell(thing) and (name in vars(thing) or hasattr(_cell_class(), name)):
+                continue  # compared with the other attributes of Cells
+            if value is not MISSING and not isinstance(value, (property, staticmethod, classmethod)):
+                get = lambda thing=thing, name=name: _attribute(thing, name)  # noqa: E731
+                if name in vars(thing) and self._is_input(thing, name, value):
+                    self.fields.append((thing, name))
+                    self.reads.append(Read(f"{path}.{name}", lambda get=get: _kind(get()), _kind(value)))
+                else:
+                    self._note(f"{path}.{name}", get, value, depth)
+
+    def _is_input(self, owner: Any, name: str, value: Any) -> bool:
+        """Whether an earlier trace saw the attribute written, so that its value is an input of this one."""
+        return (
+            (id(owner), name) in self._inputs
+            and isinstance(value, (int, float, Tensor))
+            and type(value) is not bool
+        )
 
     def _function(self, path: str, function: types.FunctionType, depth: int) -> None:
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
@@ -128,6 +170,7 @@ class Guards:
                 continue
             self._note(name, lambda cell=cell: cell.cell_contents, value, depth)
         space = function.__globals__
+        self._names.update(_names(function.__code__))
         for name in _names(function.__code__):
             if name in space:
                 self._note(name, lambda name=name: space.get(name, MISSING), space[name], depth)
@@ -147,15 +190,11 @@ class Guards:
 
     def _cell(self, path: str, cell: Any, depth: int) -> None:
         for name, value in list(vars(cell).items()):
-            if name.startswith("_") or isinstance(value, Parameter):
+            if name in _BOOKKEEPING or isinstance(value, Parameter):
                 continue
             if _is_cell(value):
                 continue
-            if (
-                (id(cell), name) in self._inputs
-                and isinstance(value, (int, float, Tensor))
-                and type(value) is not bool
-            ):
+            if self._is_input(cell, name, value):
                 self.fields.append((cell, name))
                 kind = _kind(value)
                 self.cell_reads.append(
@@ -177,6 +216,7 @@ class Guards:
             )
             if child is not None:
                 self._reach(f"{path}.{name}", child, depth)
+        self._objects.append((path, cell, depth, set()))
         construct = getattr(type(cell), "construct", None)
         if isinstance(construct, types.FunctionType) and id(construct) not in self._seen:
             self._reach(path, construct, depth)
@@ -196,8 +236,7 @@ class Guards:
             yield
         finally:
             for cell, old in self._before:
-                vars(cell).clear()
-                vars(cell).update(old)
+                _restore(vars(cell), old)
             self._epoch = _epoch()
 
     def effects(self) -> list[Any]:
@@ -209,7 +248,7 @@ class Guards:
                 same = (
                     value is known or type(value) in _PLAIN and type(value) is type(known) and value == known
                 )
-                if not same and not name.startswith("_"):
+                if not same and name not in _BOOKKEEPING:
                     self.written.append(Attribute(cell, name, value))
         return [a.value for a in self.written]
 
@@ -254,6 +293,21 @@ class Guards:
         return True
 
 
+# What Cells keep about themselves. Any other attribute may steer the computation.
+_BOOKKEEPING = frozenset(
+    ["_params", "_cells", "_auto_prefix", "_flags", "_compiled_construct", "_jit_config", "_hooks"]
+)
+
+
+def _restore(attributes: dict[str, Any], old: dict[str, Any]) -> None:
+    """Puts back what differs, and nothing else: other threads may be reading."""
+    for name in [name for name in attributes if name not in old]:
+        del attributes[name]
+    for name, value in old.items():
+        if attributes.get(name, MISSING) is not value:
+            attributes[name] = value
+
+
 def _kind(value: Any) -> Any:
     return (value.shape, value.dtype) if isinstance(value, Tensor) else type(value)
 
@@ -283,8 +337,30 @@ def _is_cell(thing: Any) -> bool:
     return hasattr(type(thing), "construct") and hasattr(thing, "_cells")
 
 
-def _epoch() -> int:
-    import sys
+def _is_plain_object(thing: Any) -> bool:
+    """Whether it is an object with attributes, of a class of the user's."""
+    kind = type(thing)
+    if kind.__module__.partition(".")[0] in _NOT_USERS or isinstance(thing, (type, types.ModuleType)):
+        return False
+    return isinstance(getattr(thing, "__dict__", None), dict) and not _is_cell(thing)
 
+
+_NOT_USERS = (sys.stdlib_module_names - {"__main__"}) | {"builtins", "numpy", "mycelia", "mindspore"}
+
+
+def _cell_class() -> Any:
+    module = sys.modules.get("mycelia.nn.cell")
+    return module.Cell if module is not None else object
+
+
+def _attribute(thing: Any, name: str) -> Any:
+    """An object's own attribute or its class's, without running any code of the class."""
+    own = vars(thing)
+    if name in own:
+        return own[name]
+    return next((vars(kind)[name] for kind in type(thing).__mro__ if name in vars(kind)), MISSING)
+
+
+def _epoch() -> int:
     module = sys.modules.get("mycelia.nn.cell")
     return module.attribute_epoch if module is not None else 0

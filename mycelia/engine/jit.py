@@ -10,7 +10,6 @@ then on serves every size.
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +20,7 @@ from mycelia.engine.guards import Guards
 from mycelia.engine.report import report_recompilation
 from mycelia.ir.types import NeedsConcrete, Sym, TensorType
 from mycelia.ops import dispatch
+from mycelia.runtime.fork import ForkLock
 from mycelia.tensor.tensor import Tensor
 from mycelia.trace.control_flow import stage
 from mycelia.trace.nesting import flatten, unflatten
@@ -43,11 +43,12 @@ class Specialisation:
         structure: Any,
         types: list[TensorType],
         numbers: frozenset[int],
+        by_root: bool = False,
     ) -> None:
         self.types = types
         self.symbolic = any(isinstance(d, Sym) for t in types for d in t.shape)
         self.guards = Guards(function.fn, function.fields, tuple(leaves))
-        trace = Trace(function.name)
+        trace = Trace(function.name, by_root=by_root)
         remaining = iter(types)
         operands: list[Any] = []
         for i, leaf in enumerate(leaves):
@@ -67,6 +68,10 @@ class Specialisation:
         self.places = [i for i, y in enumerate(outputs) if isinstance(y, Tensor)]
         self.captures = trace.captures[trace.arguments :]
         given = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
+        self.written = sorted(trace.written)
+        self.views = _views(given) if by_root else None
+        if by_root:
+            given = _roots(given)
         self.distinct = (
             None
             if trace.arguments == len(given) + len(self.guards.fields)
@@ -89,14 +94,34 @@ class Specialisation:
                             return False
                     elif binding.setdefault(d.text, n) != n or not d.lo <= n <= d.hi:
                         return False
+        if self.views is not None:
+            if self.views != _views(tensors):
+                return False
+        elif self.written and any(x._view is not None for x in tensors) and self.mixes(tensors):
+            return False
         return self.guards.hold()
 
-    def run(self, tensors: list[Tensor]) -> Any:
+    def mixes(self, tensors: list[Tensor]) -> bool:
+        """Whether a write would miss another view of the same memory, or the view that is written is not
+        dense: such a call needs a graph over the roots of all views."""
+        inputs = self._inputs(tensors)
+        owners: dict[int, int] = {}
+        for x in inputs:
+            owners[id(x._storage)] = owners.get(id(x._storage), 0) + 1
+        written = [inputs[i] for i in self.written]
+        return any(not x.is_contiguous() or owners[id(x._storage)] > 1 for x in written)
+
+    def _inputs(self, tensors: list[Tensor]) -> list[Tensor]:
+        if self.views is not None:
+            tensors = _roots(tensors)
         if self.distinct is not None:
             tensors = [tensors[i] for i in self.distinct]
         if self.guards.fields:
             tensors = tensors + self.guards.field_values()
-        results = self.compiled.run(tensors + self.captures)
+        return tensors + self.captures
+
+    def run(self, tensors: list[Tensor]) -> Any:
+        results = self.compiled.run(self._inputs(tensors))
         outputs = list(self.template)
         for place, y in zip(self.places, results):
             outputs[place] = y
@@ -119,7 +144,7 @@ class JitFunction:
         self.fields: set[tuple[int, str]] = set()  # attributes that it writes, by owner's id and name
         self._numbers: frozenset[int] = frozenset()  # leaves whose Python numbers are inputs of the graph
         self._fixed: set[int] = set()  # leaves whose numbers must be known when it is traced
-        self._lock = threading.RLock()
+        self._lock = ForkLock(reentrant=True)
         self._staged: Callable[..., Any] | None = None
 
     @property
@@ -198,6 +223,8 @@ class JitFunction:
                         made = None
             if made is None:
                 made = Specialisation(self, leaves, structure, types, self._numbers)
+            if made.written and made.mixes(tensors):
+                made = Specialisation(self, leaves, structure, types, self._numbers, by_root=True)
             family.append(made)
             self._remember(key, made, leaves)
             return made
@@ -265,6 +292,20 @@ def _sharing(tensors: list[Tensor]) -> tuple[int, ...]:
     """For each tensor the index of the first that is the same object."""
     first: dict[int, int] = {}
     return tuple(first.setdefault(id(x), i) for i, x in enumerate(tensors))
+
+
+def _roots(tensors: list[Tensor]) -> list[Tensor]:
+    return [x if x._view is None else x._view.root for x in tensors]
+
+
+def _views(tensors: list[Tensor]) -> tuple:
+    """How each tensor is made of its root, and which roots are the same."""
+    chains = [
+        None if x._view is None else tuple((op.name, *attrs.values()) for op, attrs in x._view.chain)
+        for x in tensors
+    ]
+    roots = _roots(tensors)
+    return tuple(chains), _sharing(roots), tuple(x._shape for x in roots)
 
 
 def _generalise(known: list[TensorType], new: list[TensorType]) -> list[TensorType] | None:

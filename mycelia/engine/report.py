@@ -43,7 +43,7 @@ def _reason(last: Any, types: list[TensorType]) -> str:
         if failed.plain:
             return f"{failed.path} was {failed.value!r} and is {now!r} now"
         return f"{failed.path} is another object than before"
-    return "the mode or something that it read changed"
+    return "the mode, or which of its arguments are views of one memory, changed"
 
 
 def _fits(old: TensorType, new: TensorType) -> bool:

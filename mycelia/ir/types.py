@@ -52,10 +52,26 @@ class Sym:
 
     __int__ = __float__ = __bool__ = __index__
 
-    def _compare(self, other: object) -> bool:
+    def _below(self, other: Dim, least: int) -> bool:
+        """Whether ``other - self >= least`` for all numbers in the ranges; not for any is False."""
+        low, high = _bounds(other)
+        if low - self.hi >= least:
+            return True
+        if high - self.lo < least:
+            return False
         raise NeedsConcrete(f"how the dimension {self.text} compares with {other}")
 
-    __lt__ = __le__ = __gt__ = __ge__ = _compare
+    def __lt__(self, other: Dim) -> bool:
+        return self._below(other, 1)
+
+    def __le__(self, other: Dim) -> bool:
+        return self._below(other, 0)
+
+    def __gt__(self, other: Dim) -> bool:
+        return not self._below(other, 0)
+
+    def __ge__(self, other: Dim) -> bool:
+        return not self._below(other, 1)
 
     def __hash__(self) -> int:
         return hash(self.text)

@@ -10,7 +10,7 @@ from typing import Any
 
 from mycelia.ir import dtypes
 from mycelia.ir.dtypes import DType
-from mycelia.ir.types import Dim, TensorType
+from mycelia.ir.types import Dim, TensorType, same_shape
 
 NUMBERS = (*dtypes.INTEGERS, *dtypes.FLOATS)
 SIGNED_NUMBERS = tuple(d for d in NUMBERS if d.kind in "if")
@@ -78,7 +78,7 @@ def broadcast_shapes(operator: str, types: Sequence[TensorType]) -> tuple[Dim, .
     """
     shape: tuple[Dim, ...] = types[0].shape
     for t in types[1:]:
-        if t.shape is shape or t.shape == shape:
+        if t.shape is shape or same_shape(t.shape, shape):
             continue
         longer, shorter = (shape, t.shape) if len(shape) >= len(t.shape) else (t.shape, shape)
         lead = len(longer) - len(shorter)

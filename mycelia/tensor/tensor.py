@@ -261,7 +261,7 @@ def _array_from(data: Any, dtype: DType | None) -> np.ndarray:
             f"Tensor: input_data must be a number, nested lists of numbers, a NumPy array or a Tensor. "
             f"Received: {type(data).__name__}: {error}"
         ) from None
-    if array.dtype == object or array.dtype.kind in "USOV":
+    if array.dtype.kind in "USOV" and (dtype is None or array.dtype != dtype.numpy):  # bfloat16 is a V
         raise TypeError(
             f"Tensor: input_data must hold numbers. Received: {data!r} (of type {type(data).__name__})"
         )

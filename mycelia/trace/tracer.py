@@ -81,13 +81,16 @@ class Trace:
         graph: what has been built so far.
         captures: arguments and tensors from outside, in the order of the graph's inputs.
         arguments: how many of them are arguments; those come first.
+        by_root: views from outside enter as their root and the operators that make the view, so that what is
+            written to one is seen in all others.
         inner: a subgraph of control flow: writes to captured tensors are then values, which the caller
             hands out, and no
             ``Assign`` nodes.
     """
 
-    def __init__(self, name: str = "main", inner: bool = False) -> None:
+    def __init__(self, name: str = "main", inner: bool = False, by_root: bool = False) -> None:
         self.graph = Graph(name)
+        self.by_root = by_root
         self.inner = inner
         self.captures: list[Tensor] = []
         self.arguments = 0
@@ -104,6 +107,10 @@ class Trace:
 
         Arguments come before any capture; a tensor given twice is one input.
         """
+        if self.by_root and tensor._view is not None:
+            root = self.argument(tensor._view.root)
+            with dispatch.interpreting(self):
+                return apply_chain(root, tensor._view.chain)
         if id(tensor) not in self._values:
             value = self.graph.input(type or tensor.type, name or _input_name(tensor, len(self.captures)))
             self._adopt(tensor, value)
@@ -116,6 +123,10 @@ class Trace:
 
     def capture(self, tensor: Tensor, name: str = "") -> Value:
         """Makes a tensor from outside an input of the graph, once."""
+        if self.by_root and tensor._view is not None:
+            root = self.capture(tensor._view.root)
+            with dispatch.interpreting(self):
+                return apply_chain(TracedTensor(self, root), tensor._view.chain).value
         known = self._values.get(id(tensor))
         if known is not None:
             return known

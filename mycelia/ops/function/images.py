@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mycelia.ir.dtypes import float64
 from mycelia.ops import convolution, exponential, normalisation, pooling
 from mycelia.ops.arithmetic import Maximum, Square
 from mycelia.ops.composite import composite
@@ -339,16 +340,22 @@ def batch_norm(
     count = 1
     for i, d in enumerate(x.shape):
         count = count * d if i != 1 else count
-    unbiased = count / (count - 1) if count > 1 else 1.0
-    assign(running_mean, _moved(running_mean, cast(mean, running_mean.dtype), float(momentum), 1.0))
-    assign(running_var, _moved(running_var, cast(var, running_var.dtype), float(momentum), float(unbiased)))
+    momentum = float(momentum)
+    share: Any = momentum
+    if isinstance(count, int):
+        share = momentum * (count / (count - 1) if count > 1 else 1.0)
+    elif count > 1:  # a symbol: its number is known when the graph runs
+        number = Full(shape=(), value=count, dtype=float64)
+        share = cast(number / (number - 1.0) * momentum, running_var.dtype)
+    assign(running_mean, _moved(running_mean, cast(mean, running_mean.dtype), momentum, momentum))
+    assign(running_var, _moved(running_var, cast(var, running_var.dtype), momentum, share))
     return y
 
 
 @composite
-def _moved(running: Tensor, batch: Tensor, momentum: float, factor: float) -> Tensor:
+def _moved(running: Tensor, batch: Tensor, momentum: float, share: Any) -> Tensor:
     from mycelia.ops.control import StopGradient
-    return running * (1.0 - momentum) + StopGradient(batch) * (momentum * factor)
+    return running * (1.0 - momentum) + StopGradient(batch) * share
 
 
 def layer_norm(

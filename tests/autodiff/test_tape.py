@@ -1,0 +1,117 @@
+"""Gradients of gradients, and gradients through views and writes, in both modes."""
+import numpy as np
+import pytest
+
+import mycelia as ms
+from mycelia import Parameter, Tensor, ops
+
+
+@pytest.fixture(params=["pynative", "jit"])
+def mode(request):
+    return ms.jit if request.param == "jit" else lambda function: function
+
+
+def x():
+    return Tensor(np.array([1.0, 2.0]))
+
+
+def cube(x):
+    return (x**3).sum()
+
+
+@pytest.mark.device
+def test_gradients_of_gradients(mode):
+    np.testing.assert_allclose(mode(ms.grad(ms.grad(cube)))(x()).asnumpy(), [6, 12])
+    np.testing.assert_allclose(mode(ms.grad(ms.grad(ms.grad(cube))))(x()).asnumpy(), [6, 6])
+
+
+@pytest.mark.device
+def test_the_inner_function_may_read_the_outer_argument(mode):
+    function = ms.grad(lambda x: ms.grad(lambda y: (x * y * y).sum())(x).sum())
+    np.testing.assert_allclose(mode(function)(x()).asnumpy(), 4 * np.array([1, 2]))
+
+
+@pytest.mark.device
+def test_a_pull_back_is_differentiable(mode):
+    def pulled(x):
+        _, pull = ms.vjp(lambda x: x * x * x, x)
+        return pull(ops.ones_like(x))
+
+    np.testing.assert_allclose(mode(ms.grad(pulled))(x()).asnumpy(), [6, 12])
+
+
+@pytest.mark.device
+def test_hessian_by_vmap_and_its_gradient(mode):
+    def hessian(x):
+        row = lambda v: ms.grad(lambda x: (ms.grad(cube)(x) * v).sum())(x)  # noqa: E731
+        return ops.vmap(row)(Tensor(np.eye(2)))
+
+    np.testing.assert_allclose(mode(hessian)(x()).asnumpy(), [[6, 0], [0, 12]])
+    np.testing.assert_allclose(mode(ms.grad(lambda x: hessian(x).sum()))(x()).asnumpy(), [6, 6])
+
+
+@pytest.mark.device
+def test_a_parameter_in_a_gradient(mode):
+    p = Parameter(x(), name="p")
+    function = ms.grad(lambda x: ms.grad(lambda x: (x * x * p).sum())(x).sum(), None, p)
+    np.testing.assert_allclose(mode(function)(x()).asnumpy(), [2, 4])
+
+
+@pytest.mark.device
+def test_a_view_returned_after_its_root_was_written(mode):
+    def function(x):
+        y = x * 2
+        first = y[0:1]
+        y.mul_(3.0)
+        return first
+
+    np.testing.assert_allclose(mode(ms.grad(function))(x()).asnumpy(), [6, 0])
+
+
+@pytest.mark.device
+def test_a_view_written_elsewhere_after_its_root_was_written(mode):
+    def function(x):
+        y = x * 2
+        first = y[0:1]
+        y.mul_(3.0)
+        z = ops.zeros_like(x)
+        z[1:] = first
+        return z * z
+
+    np.testing.assert_allclose(mode(ms.grad(function))(x()).asnumpy(), [72, 0])
+
+
+@pytest.mark.device
+def test_an_in_place_product_keeps_its_operand(mode):
+    def function(x):  # 2 a b, and its square
+        y = x * 2
+        first = y[0:1]
+        first.mul_(x[1:])
+        return first * first
+
+    np.testing.assert_allclose(mode(ms.grad(function))(x()).asnumpy(), [32, 16])
+
+
+@pytest.mark.device
+def test_second_order_through_writes(mode):
+    def function(x):  # (a^2 + b) (1 + b)
+        y = x * x
+        y[0:1].add_(x[1:])
+        first = y[0:1].copy()
+        y[1:] = first * x[1:]
+        return y * 1.0
+
+    np.testing.assert_allclose(mode(ms.grad(function))(x()).asnumpy(), [6, 6])
+    np.testing.assert_allclose(mode(ms.grad(ms.grad(function)))(x()).asnumpy(), [8, 4])
+
+
+def test_what_a_rule_needs_must_not_be_overwritten():
+    def function(x):
+        y = x * 2
+        z = y * y
+        y.add_(1.0)
+        return z
+
+    with pytest.raises(RuntimeError, match="overwritten in place"):
+        ms.grad(function)(x())
+    np.testing.assert_allclose(ms.jit(ms.grad(function))(x()).asnumpy(), [8, 16])
