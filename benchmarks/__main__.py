@@ -25,7 +25,6 @@ core's FMA peak, read bandwidth). The exit status is 0 if every goal holds or, w
 wrong. Tables:
 
 """
-FRAMEWORK_OPTION = {"action": "append", "default": []}
 
 
 def arguments(argv: list[str]) -> argparse.Namespace:
@@ -38,10 +37,11 @@ def arguments(argv: list[str]) -> argparse.Namespace:
     option = parser.add_argument
     option("tables", nargs="+", choices=list(TABLES), metavar="TABLE")
     option("--frameworks", default=",".join(FRAMEWORKS), help="separated by commas; default: %(default)s")
-    option(
-        "--python", **FRAMEWORK_OPTION, metavar="FRAMEWORK=PATH", help="its interpreter; default: this one"
-    )
-    option("--variants", **FRAMEWORK_OPTION, metavar="FRAMEWORK=REGEX", help="only the variants that match")
+    for name, value, text in (
+        ("--python", "PATH", "a framework's interpreter; default: this one"),
+        ("--variants", "REGEX", "only the framework's variants that match"),
+    ):
+        option(name, action="append", default=[], metavar=f"FRAMEWORK={value}", type=_pair, help=text)
     option("--threads", choices=["1", "2", "both"], default="1", help="default: 1")
     option("--rounds", type=int, default=3, help="default: 3")
     option("--quick", action="store_true", help="one round, fewest samples: only whether all works")
@@ -52,22 +52,26 @@ def arguments(argv: list[str]) -> argparse.Namespace:
     asked.threads = {"1": [1], "2": [2], "both": [1, 2]}[asked.threads]
     if max(asked.threads) > len(available_cores()):
         parser.error(f"--threads: {max(asked.threads)} cores are needed, there is {available_cores()}")
-    for name in ("python", "variants"):
-        values = getattr(asked, name)
-        if wrong := [
-            value for value in values if value.split("=", 1)[0] not in FRAMEWORKS or "=" not in value
-        ]:
-            parser.error(f"--{name} must be FRAMEWORK=..., one of {', '.join(FRAMEWORKS)}. Received: {wrong}")
-        setattr(asked, name, dict(value.split("=", 1) for value in values))
+    asked.frameworks = tuple(asked.frameworks.split(","))
+    if unknown := set(asked.frameworks) - set(FRAMEWORKS):
+        parser.error(f"--frameworks must be of {', '.join(FRAMEWORKS)}. Received: {', '.join(unknown)}")
     return asked
+
+
+def _pair(text: str) -> tuple[str, str]:
+    framework, equals, value = text.partition("=")
+    if framework not in FRAMEWORKS or not equals:
+        known = ", ".join(FRAMEWORKS)
+        raise argparse.ArgumentTypeError(f"must be FRAMEWORK=..., one of {known}. Received: {text!r}")
+    return framework, value
 
 
 def main(argv: list[str] | None = None) -> int:
     asked = arguments(sys.argv[1:] if argv is None else argv)
     settings = Settings(
-        frameworks=tuple(asked.frameworks.split(",")),
-        pythons={framework: os.path.abspath(path) for framework, path in asked.python.items()},
-        patterns=asked.variants,
+        frameworks=asked.frameworks,
+        pythons={framework: os.path.abspath(path) for framework, path in asked.python},
+        patterns=dict(asked.variants),
         rounds=1 if asked.quick else asked.rounds,
         quick=asked.quick,
         timeout=asked.timeout,

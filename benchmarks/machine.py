@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 
 CHAINS = 12  # independent accumulators: enough to hide the latency of a fused multiply-add
-PIECES = 40  # short pieces, the best one counts: it fits between two preemptions
+PIECES = 200  # short pieces, the best one counts: it fits between two preemptions
+DATA = 256 << 20  # bytes, many times what any cache holds
 
 
 @dataclass
@@ -60,16 +61,16 @@ def measure(floors: Floors) -> Floors:
     lanes = target.lanes(4)
     text = _multiply_add(lanes) + _read(lanes)
     addresses = load_object(compile_object(text, target), ["fma_peak", "read_all"])
-    sink, data = np.zeros(64, np.float32), np.ones(64 << 20, np.float32)
+    sink, data = np.zeros(64, np.float32), np.ones(DATA // 4, np.float32)
     multiply = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(addresses["fma_peak"])
     read = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(addresses["read_all"])
-    loops, piece = 100_000, (4 << 20) // (4 * lanes * CHAINS)  # vectors of a piece of 4 MB, over the chains
+    loops, piece = 500_000, (4 << 20) // (4 * lanes * CHAINS)  # vectors of a piece of 4 MB, over the chains
     step = piece * lanes * CHAINS * 4
     for index in range(PIECES):
         begin = time.perf_counter()
         multiply(sink.ctypes.data, loops)
         floors.gflops = max(floors.gflops, 2 * CHAINS * lanes * loops / (time.perf_counter() - begin) / 1e9)
-        at = data.ctypes.data + index * step
+        at = data.ctypes.data + index % (DATA // step) * step
         begin = time.perf_counter()
         read(sink.ctypes.data, at, piece)
         floors.gbs = max(floors.gbs, step / (time.perf_counter() - begin) / 1e9)

@@ -53,7 +53,7 @@ class Runner:
         self.folder = Path(self._scratch.name)
         self.floors = Floors()
         self._said: set[str] = set()
-        for name in ("arrays", "answers", "caches"):
+        for name in ("arrays", "caches"):
             (self.folder / name).mkdir()
 
     # -- what there is --
@@ -110,7 +110,9 @@ class Runner:
             cache: names the folder of compiled code; programs of one name find each other's.
             label: added to the cases' names.
         """
-        rows = self._program(framework, table, variant, threads, cores, cache)
+        answers = self.folder / "answers" / f"{threads}{label}"
+        answers.mkdir(parents=True, exist_ok=True)
+        rows = self._program(framework, table, variant, threads, cores, cache, answers)
         for row in rows:
             row |= {"case": row["case"] + label, "job": variant, "table": table, "round": turn}
             if self.settings.out is not None:
@@ -119,7 +121,14 @@ class Runner:
             result.note(row)
 
     def _program(
-        self, framework: str, table: str, variant: str, threads: int, cores: Sequence[int], cache: str
+        self,
+        framework: str,
+        table: str,
+        variant: str,
+        threads: int,
+        cores: Sequence[int],
+        cache: str,
+        answers: Path,
     ) -> list[dict[str, Any]]:
         out, log = self.folder / "rows", self.folder / "log"
         out.write_text("")
@@ -132,7 +141,7 @@ class Runner:
             "BENCH_THREADS": str(threads),
             "BENCH_OUT": str(out),
             "BENCH_ARRAYS": str(self.folder / "arrays"),
-            "BENCH_ANSWERS": str(self.folder / "answers"),
+            "BENCH_ANSWERS": str(answers),
             "BENCH_QUICK": "1" if self.settings.quick else "",
             "TORCHINDUCTOR_CACHE_DIR": f"{caches}-inductor",
             "JAX_COMPILATION_CACHE_DIR": f"{caches}-jax",

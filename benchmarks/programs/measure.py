@@ -148,7 +148,7 @@ def keep(case: str, variant: str, answer: Any) -> str | None:
     """Saves an answer where the runner compares answers; returns the file."""
     if ANSWERS is None:
         return None
-    name = f"{case} {FRAMEWORK} {variant} {THREADS}".replace("/", "_").replace(" ", "_")
+    name = f"{case} {FRAMEWORK} {variant}".replace("/", "_").replace(" ", "_")
     path = Path(ANSWERS) / f"{name}.npy"
     np.save(path, np.asarray(answer))
     return str(path)

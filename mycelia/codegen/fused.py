@@ -92,7 +92,10 @@ def text(
     end = f.minimum(f.add(begin, per_chunk), total)
     inner = sizes[-1] if outer else total
     lanes = lanes_for(program, target)
-    unroll = unrolling(program.length(lanes))
+    length = program.length(lanes)
+    unroll = unrolling(length)
+    if streaming and length <= 160:
+        unroll = 4  # whole lines at once for the buffers that combine writes
     with rows(f, begin, end, inner, sizes[:-1], strides) as row:
         origin = f.mul(row.number, inner) if outer else 0
         reads = [f.byte(p, o) for p, o in zip(sources, row.offsets)]

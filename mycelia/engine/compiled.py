@@ -81,6 +81,7 @@ KERNEL_ERRORS = {
     "GatherD": "an index is out of range of the axis that is gathered from",
     "GatherDGrad": "an index is out of range of the axis that was gathered from",
     "ScatterUpdate": "an index is out of range of the axis that is written to",
+    "ScatterUpdate": "an index is out of range of the axis that is written to",
 }
 
 

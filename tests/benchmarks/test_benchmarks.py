@@ -16,12 +16,13 @@ import arrays  # noqa: E402
 import kernel_clock  # noqa: E402
 import measure  # noqa: E402
 
+from benchmarks.__main__ import arguments  # noqa: E402
 from benchmarks.machine import Floors, instruction_set  # noqa: E402
 from benchmarks.machine import measure as measure_floors  # noqa: E402
 from benchmarks.protocols import measure_table  # noqa: E402
 from benchmarks.report import judge, metric, number, report  # noqa: E402
 from benchmarks.results import Result, Row, difference  # noqa: E402
-from benchmarks.runner import Runner, Settings  # noqa: E402
+from benchmarks.runner import Runner, Settings, available_cores  # noqa: E402
 from benchmarks.tables import OWN, TABLES, variants_of  # noqa: E402
 
 
@@ -205,3 +206,74 @@ def test_a_table_exports_its_model_once(monkeypatch):
     for _ in range(2):
         runner.export(Result(), "gpt2")
     assert started == [("torch", "export", "gpt2")]
+
+
+class Rehearsal(Runner):
+    """A runner that starts nothing and makes up figures: two threads take 1.5 times as long as one."""
+
+    def __init__(self, rounds):
+        super().__init__(Settings(frameworks=("mycelia",), rounds=rounds))
+        self.started = []
+
+    def has(self, framework):
+        return True
+
+    def measure_floors(self):
+        self.floors = Floors(100.0, 10.0)
+
+    def run(self, result, framework, table, variant, *, threads=1, turn=1, cache="", label="", **_):
+        self.started.append((variant, threads, turn, cache))
+        times = [100.0 + 50.0 * (threads - 1) + turn]
+        result.add(Row(f"case{label}", framework, variant, variant, "ms", times))
+
+
+def test_each_round_begins_with_a_cold_cache():
+    runner = Rehearsal(rounds=2)
+    found = measure_table(runner, "first_call", 1)
+    cores = len(available_cores())
+    assert runner.started == [("graph", cores, turn, f"-{turn}") for turn in (1, 1, 2, 2)]
+    assert list(found.rows) == ["case, cold", "case, warm"]
+    assert len(found.best("case, cold", OWN).times) == 2
+
+
+@pytest.mark.skipif(len(available_cores()) < 2, reason="needs two cores")
+def test_two_threads_beside_a_busy_process_are_held_against_one():
+    runner = Rehearsal(rounds=2)
+    found = measure_table(runner, "shared_core", 1)
+    assert [threads for _, threads, *_ in runner.started] == [1, 2, 1, 2]
+    ratio = found.best("case, two / one", OWN)
+    assert ratio.unit == "ratio" and ratio.times == [151 / 101, 152 / 102]
+    assert "case, two / one" in report("shared_core", found, runner.floors, 1, 2)
+
+
+def test_variants_apart_are_cases_and_rounds_interleave():
+    runner = Rehearsal(rounds=2)
+    found = measure_table(runner, "modes", 1)
+    assert [(v, turn) for v, _, turn, _ in runner.started] == [
+        ("graph", 1),
+        ("pynative", 1),
+        ("graph", 2),
+        ("pynative", 2),
+    ]
+    assert list(found.rows) == ["case graph", "case pynative"]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["gemm", "--frameworks", "torch,tensorflow"], "Received: tensorflow"),
+        (["gemm", "--python", "torch"], "must be FRAMEWORK=..."),
+        (["gemm", "--threads", "3"], "invalid choice"),
+        (["chess"], "invalid choice"),
+    ],
+)
+def test_a_wrong_command_line_is_told(given, told, capsys):
+    with pytest.raises(SystemExit):
+        arguments(given)
+    assert told in capsys.readouterr().err
+
+
+def test_a_command_line():
+    asked = arguments(["gemm", "eager", "--python", "torch=/a/python", "--frameworks", "torch,mycelia"])
+    assert asked.tables == ["gemm", "eager"] and asked.threads == [1]
+    assert asked.python == [("torch", "/a/python")] and asked.frameworks == ("torch", "mycelia")

@@ -1,0 +1,44 @@
+"""Running sums on the CPU."""
+from __future__ import annotations
+
+import math
+
+from mycelia.codegen import scan as generator
+from mycelia.codegen.scan import Scan
+from mycelia.codegen.target import Target
+from mycelia.ir.graph import Node
+from mycelia.kernels.api import Arg, Call, Code, In, KernelBase, Out, Work, kernel
+from mycelia.kernels.cpu.fused import SMALLEST_CHUNK, static_shape
+
+LINE = 64  # elements: tiles of columns begin on lines of the cache
+PART = 4 * SMALLEST_CHUNK  # elements of a part of a long axis: about 150 us
+ENOUGH_UNITS = 16  # from which axes are not cut into parts
+
+
+@kernel("CumSum")
+class RunningSum(KernelBase):
+    """Columns side by side, rows one by one; long axes in parts, if there are few of them."""
+
+    def lower(self, node: Node, target: Target) -> list[Call]:
+        shape, dtype, axis = static_shape(node.output), node.output.dtype, node.attrs["axis"]
+        if 0 in shape:
+            return []
+        outer, extent, inner = math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
+        scan = Scan(dtype, bool(node.attrs["exclusive"]), bool(node.attrs["reverse"]), inner == 1)
+        width = min(inner, -(-SMALLEST_CHUNK // (extent * LINE)) * LINE)
+        tiles = -(-inner // width)
+        part = extent
+        if outer * tiles < ENOUGH_UNITS and extent * width > 2 * PART:
+            part = -(-PART // width)
+        parts = -(-extent // part)
+        units = outer * parts * tiles
+        each = max(1, SMALLEST_CHUNK // (part * width))
+        totals: Arg = Work(outer * parts * inner * scan.total.itemsize, "totals") if parts > 1 else 0
+        words: list[Arg] = [In(0), Out(0), totals, units, each, extent, inner, width, tiles, part, parts]
+
+        def call(name: str, totals_only: bool) -> Call:
+            symbol = f"{name}_{scan.key}"
+            code = Code(symbol, symbol, lambda: generator.scan_text(symbol, scan, target, totals_only))
+            return Call(code, words, -(-units // each))
+
+        return [*([call("scan_totals", True)] if parts > 1 else []), call("scan", False)]
