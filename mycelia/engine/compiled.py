@@ -18,7 +18,6 @@ from mycelia.passes.segments import cut
 from mycelia.passes.specialise import specialise
 from mycelia.plan.build import build
 from mycelia.plan.plan import Plan
-from mycelia.runtime.executable import PlanError
 from mycelia.runtime.fork import ForkLock
 from mycelia.tensor.device import Device, default_device
 from mycelia.tensor.storage import Storage
@@ -37,7 +36,6 @@ class Launchable:
         self.device = device
         self.plan: Plan = build(graph, device.kernels, Target.host())
         self.executable = device.load(self.plan)
-        self.executable.explain = self.explained
         # What a plan prints or calls in Python happens before the next line of the user's program.
         self.waits = not device.host_addressable and bool(self.plan.host_calls())
         self.outputs = [(t.nbytes, t.shape, dense_strides(t.shape), t.dtype) for t in self.plan.outputs]
@@ -59,30 +57,6 @@ class Launchable:
         for i in self.plan.writes:
             inputs[i]._storage.version += 1
         return results
-
-    def explained(self, error: PlanError) -> Exception:
-        """The error that the user sees when a kernel stopped the plan."""
-        step = self.plan.instructions[error.node]
-        node = step.node
-        name = node.op.name if node is not None else step.kernel
-        operands = ", ".join(str(v.type) for v in node.inputs) if node is not None else ""
-        where = f"\n  at {step.loc}" if step.loc else ""
-        reason = KERNEL_ERRORS.get(name, f"kernel {step.kernel} returned status {error.status}")
-        return (
-            IndexError(f"{name}({operands}): {reason}{where}")
-            if name in KERNEL_ERRORS
-            else RuntimeError(f"{name}({operands}): {reason}{where}")
-        )
-
-
-KERNEL_ERRORS = {
-    "Gather": "an index is out of range of the axis that is gathered from",
-    "GatherGrad": "an index is out of range of the axis that was gathered from",
-    "GatherD": "an index is out of range of the axis that is gathered from",
-    "GatherDGrad": "an index is out of range of the axis that was gathered from",
-    "ScatterUpdate": "an index is out of range of the axis that is written to",
-    "ScatterUpdate": "an index is out of range of the axis that is written to",
-}
 
 
 class CompiledGraph:

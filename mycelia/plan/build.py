@@ -13,7 +13,7 @@ from mycelia.kernels.reference import reference_kernel
 from mycelia.plan.control import ControlFlow
 from mycelia.plan.copying import COPY, copy_chunks
 from mycelia.plan.memory import Lifetime, assign_offsets, peak
-from mycelia.plan.plan import Address, Buffer, Instruction, Plan, Word
+from mycelia.plan.plan import Address, Buffer, Instruction, Plan
 
 
 def build(graph: Graph, device: str = "CPU", target: Any = None) -> Plan:
@@ -288,13 +288,15 @@ class _Builder:
     def instruction(self, node: Node, choice: Choice, call: Call | HostCall,
                     work: dict[str, Address]) -> Instruction | None:
         roots = self.roots
-        if isinstance(call, HostCall):
-            return Instruction(node, choice.kernel.name, host=call, refusals=choice.refusals,
-                               host_inputs=[(roots[v].address, v.type) for v in node.inputs],  # type: ignore[misc]
-                               host_outputs=[(roots[v].address, v.type) for v in node.outputs])  # type: ignore[misc]
-        if not call.chunks:
+        if isinstance(call, Call) and not call.chunks:
             return None
-        words: list[Word] = []
+        step = Instruction(node, choice.kernel.name, refusals=choice.refusals,
+                           operands=[(roots[v].address, v.type) for v in node.inputs],  # type: ignore[misc]
+                           results=[(roots[v].address, v.type) for v in node.outputs])  # type: ignore[misc]
+        if isinstance(call, HostCall):
+            step.host = call
+            return step
+        step.code, step.chunks, words = call.code, call.chunks, step.words
         for arg in call.args:
             if isinstance(arg, int):
                 words.append(arg)
@@ -312,7 +314,7 @@ class _Builder:
                     f"kernel {choice.kernel.name} of {node.op.name}: an argument must be In, Out, Work, "
                     f"Table or int. Received: {arg!r} (of type {type(arg).__name__})"
                 )
-        return Instruction(node, choice.kernel.name, call.code, words, call.chunks, refusals=choice.refusals)
+        return step
 
     def final_copies(self) -> list[Instruction]:
         """Values that are wanted in a second place."""

@@ -36,7 +36,8 @@ class Instruction:
         node: the node it belongs to; None for copies that the plan itself adds.
         kernel: name of the kernel that made it.
         code, words, chunks: the native call: its argument table, and how many times it is invoked.
-        host: the call into Python, with the addresses and types of its operands and results.
+        host: the call into Python.
+        operands, results: where the node's operands and results are, and their types.
         refusals: kernels that were asked before, and why they refused.
     """
 
@@ -46,8 +47,8 @@ class Instruction:
     words: list[Word] = field(default_factory=list)
     chunks: int = 1
     host: HostCall | None = None
-    host_inputs: list[tuple[Address, TensorType]] = field(default_factory=list)
-    host_outputs: list[tuple[Address, TensorType]] = field(default_factory=list)
+    operands: list[tuple[Address, TensorType]] = field(default_factory=list)
+    results: list[tuple[Address, TensorType]] = field(default_factory=list)
     refusals: list[tuple[str, str]] = field(default_factory=list)
 
     @property

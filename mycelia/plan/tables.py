@@ -63,7 +63,7 @@ def tables(plan: Plan, addresses: Mapping[str, int]) -> Tables:
     for index, step in enumerate(plan.instructions):
         first = len(words)
         if step.host is not None:
-            for address, _ in (*step.host_inputs, *step.host_outputs):
+            for address, _ in (*step.operands, *step.results):
                 put(address)
             steps.append(Step(host_function(step), first, 0, index, len(words) - first))
             continue
@@ -76,8 +76,8 @@ def tables(plan: Plan, addresses: Mapping[str, int]) -> Tables:
 def host_function(step: Instruction) -> Callable[..., None]:
     """A call into Python as a function of addresses, which it sees as arrays."""
     host: HostCall = step.host  # type: ignore[assignment]
-    inputs = [kind for _, kind in step.host_inputs]
-    outputs = [kind for _, kind in step.host_outputs]
+    inputs = [kind for _, kind in step.operands]
+    outputs = [kind for _, kind in step.results]
     count = len(inputs)
 
     def call(*addresses: int) -> None:

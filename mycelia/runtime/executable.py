@@ -80,7 +80,7 @@ class Executable:
             for Ctrl-C.
         name: for reports.
         slot_bytes: bytes that the plan touches behind each slot's address, for devices that check it.
-        explain: turns a PlanError into what `launch` raises, with the user's line.
+        explain: turns a PlanError, with the addresses of all slots, into what `launch` raises.
 
     Attributes:
         native: a builtin function of the slots' addresses (the arena's last): the fastest way to launch.
@@ -97,7 +97,7 @@ class Executable:
         keep: Sequence[Any] = (),
         release_gil: bool = True,
         name: str = "plan",
-        explain: Callable[[PlanError], BaseException] | None = None,
+        explain: Callable[[PlanError, Sequence[int]], BaseException] | None = None,
         slot_bytes: Sequence[int] | None = None,
     ) -> None:
         self.name, self.slots, self.arena_bytes, self.release_gil = name, slots, arena_bytes, release_gil
@@ -199,14 +199,18 @@ class Executable:
                 self.native(*addresses)
                 return
             arena = self._memory.allocate(self.arena_bytes)
+            addresses = [*addresses, arena]
             try:
-                self.native(*addresses, arena)
+                self.native(*addresses)
+            except PlanError as error:
+                raise self._explained(error, addresses) from None
             finally:
                 self._memory.free(arena, self.arena_bytes)
         except PlanError as error:
-            if self.explain is None:
-                raise
-            raise self.explain(error) from None
+            raise self._explained(error, addresses) from None
+
+    def _explained(self, error: PlanError, addresses: Sequence[int]) -> BaseException:
+        return error if self.explain is None else self.explain(error, addresses)
 
     def profile(self, on: bool = True) -> None:
         """Switches the timing of each instruction on or off."""

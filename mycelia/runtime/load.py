@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from mycelia.plan import control
+from mycelia.plan import control, faults
 from mycelia.plan.plan import Plan
 from mycelia.plan.tables import tables
 from mycelia.runtime.compile import compile_all
-from mycelia.runtime.executable import Executable, Instruction, PlanError
+from mycelia.runtime.executable import Executable, Instruction
 
 SHORT_BYTES = 128 << 10  # plans over less memory take less than about 50 µs: not worth giving up the GIL for
 SHORT_CHUNKS = 64
 
 
-def load(plan: Plan, *, explain: Callable[[PlanError], BaseException] | None = None) -> Executable:
+def load(plan: Plan) -> Executable:
     """Makes a plan executable. Its slots are the plan's inputs, then its outputs; the arena is the
-    executable's own.
-
-    Args:
-        explain: what to raise for a kernel that fails; `PlanError.node` is an index into
-        ``plan.instructions``.
+    executable's own. What a kernel that fails raises is said by `mycelia.plan.faults`.
 
     Raises:
         SymbolError, RuntimeError: a kernel cannot be compiled or linked (see `mycelia.runtime.compile`).
@@ -38,7 +34,7 @@ def load(plan: Plan, *, explain: Callable[[PlanError], BaseException] | None = N
         keep=table.keep,
         release_gil=not _is_short(plan, sum(slot_bytes)),
         name=plan.name,
-        explain=explain,
+        explain=lambda error, slots: faults.explain(plan, error.status, error.node, slots),
         slot_bytes=slot_bytes,
     )
 

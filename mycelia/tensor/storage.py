@@ -2,6 +2,7 @@
 
 Storage(device, nbytes)              fresh memory of the device, given back when the last reference goes
 Storage.from_host(array, device)     shares a NumPy array's memory where the device can, else copies it
+Storage.copy_of(array, device)       memory of the device's own with the array's elements
 storage.as_numpy(dtype, shape, strides, offset)    shares where the host can, else copies out
 storage.write_host(array, offset)    overwrites bytes
 """
@@ -78,6 +79,20 @@ class Storage:
             address = array.__array_interface__["data"][0]
             if address % ALIAS_ALIGNMENT == 0:
                 return Storage.alias(place, address, array.nbytes, array)
+        return Storage.copy_of(array, place)
+
+    @staticmethod
+    def copy_of(array: np.ndarray, on: Device | str | None = None) -> Storage:
+        """A storage of the device's own memory with an array's elements in C order.
+
+        Unlike NumPy's memory it starts at a multiple of 64 and, if it is large, lies on huge pages: a matrix
+        product on NumPy's own array takes up to a quarter longer.
+
+        Args:
+            array: any NumPy array.
+            on: device or its name; None: the default device.
+        """
+        place = default_device() if on is None else device(on)
         dense = np.ascontiguousarray(array)
         storage = Storage(place, dense.nbytes)
         place.copy_in(storage.address, dense)

@@ -92,10 +92,8 @@ class Tensor:
             array = _array_from(input_data, dtype)
         if dtype is not None:
             array = array.astype(dtype.numpy, copy=False)
-        if array.base is not None or array is input_data or not array.flags.c_contiguous:
-            array = np.array(array, order="C")
         self._adopt(
-            Storage.from_host(array, device),
+            Storage.copy_of(array, device),
             0,
             dense_strides(array.shape),
             array.shape,

@@ -34,7 +34,7 @@ def execute(
     for step in plan.instructions:
         if step.host is not None:
             step.host.function(
-                [view(a, t) for a, t in step.host_inputs], [view(a, t) for a, t in step.host_outputs]
+                [view(a, t) for a, t in step.operands], [view(a, t) for a, t in step.results]
             )
             continue
         words = np.array([pointer(w) if isinstance(w, Address) else w for w in step.words], np.int64)

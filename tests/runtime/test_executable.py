@@ -73,7 +73,7 @@ def test_explain_makes_the_error_of_the_user():
         np.array([0, 5]),
         [],
         slots=0,
-        explain=lambda error: IndexError(f"{error.node} {error.status}"),
+        explain=lambda error, slots: IndexError(f"{error.node} {error.status}"),
     )
     with pytest.raises(IndexError, match="3 5"):
         executable.launch([])

@@ -3,13 +3,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycelia.ir.dtypes import float32, int64
+from mycelia.ir.dtypes import float32, uint64
 from mycelia.ops import arithmetic, comparison, exponential, selection
 from mycelia.ops.composite import composite
 from mycelia.ops.constants import like, scalar
-from mycelia.ops.creation import Iota
 from mycelia.ops.function.shaping import reshape
-from mycelia.ops.indexing import Gather
+from mycelia.ops.indexing import Gather, GatherD
 from mycelia.ops.movement import Reshape
 from mycelia.ops.promotion import cast, operands, require_tensor
 from mycelia.ops.reduction import ReduceMean, ReduceSum
@@ -100,15 +99,11 @@ def _class_axis(x: Tensor) -> int:
     return 0 if x.ndim == 1 else 1
 
 
-def _hits(target: Tensor, x: Tensor, axis: int) -> Tensor:
-    """Booleans of x's shape: the class that each target names."""
-    classes = x.shape[axis]
-    shape = tuple(1 if i == axis else d for i, d in enumerate(x.shape))
-    index = Reshape(cast(target, int64), shape=shape)
-    steps = Reshape(
-        Iota(size=classes, dtype=int64), shape=tuple(classes if i == axis else 1 for i in range(x.ndim))
-    )
-    return comparison.Equal(index, steps)
+def _picked(x: Tensor, target: Tensor, axis: int) -> Tensor:
+    """The element of x that each target names. A negative class does not count from the end: it is out of
+    range, as one beyond the last is."""
+    index = Reshape(cast(target, uint64), shape=tuple(1 if i == axis else d for i, d in enumerate(x.shape)))
+    return Reshape(GatherD(x, index, axis=axis), shape=target.shape)
 
 
 def _require_classes(name: str, x: Any, target: Any) -> None:
@@ -134,13 +129,14 @@ def _picked_loss(
 ) -> Tensor:
     """Minus the picked log-probabilities with weights, smoothed, averaged over the weights that count."""
     x, axis = log_probabilities, _class_axis(log_probabilities)
-    hit, zero = _hits(target, x, axis), like(0, x)
+    zero = like(0, x)
     valid = comparison.NotEqual(target, scalar(ignore_index, target.dtype))
     counted = cast(valid, x.dtype)
+    target = Select(valid, target, scalar(0, target.dtype))
     if weight is not None:
         x = x * Reshape(weight, shape=tuple(x.shape[axis] if i == axis else 1 for i in range(x.ndim)))
-        counted = Select(valid, Gather(weight, Select(valid, target, scalar(0, target.dtype)), axis=0), zero)
-    loss = -ReduceSum(Select(hit, x, zero), axes=(axis,), keepdims=False)
+        counted = Select(valid, Gather(weight, target, axis=0), zero)
+    loss = -_picked(x, target, axis)
     if label_smoothing:
         spread = -ReduceSum(x, axes=(axis,), keepdims=False)
         loss = loss * (1.0 - label_smoothing) + spread * (label_smoothing / x.shape[axis])
@@ -208,8 +204,7 @@ def sparse_softmax_cross_entropy(logits: Any, labels: Any, reduction: str = "non
     x = require_tensor("sparse_softmax_cross_entropy", logits)
     _require_classes("sparse_softmax_cross_entropy", x, labels)
     logs = LogSoftmax(x, axis=1)
-    loss = -ReduceSum(Select(_hits(labels, x, 1), logs, like(0, x)), axes=(1,), keepdims=False)
-    return reduced("sparse_softmax_cross_entropy", loss, reduction)
+    return reduced("sparse_softmax_cross_entropy", -_picked(logs, labels, 1), reduction)
 
 
 @composite
