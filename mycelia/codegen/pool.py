@@ -168,6 +168,58 @@ def pool(spec: Pooling, symbol: str) -> str:
     return str(module)
 
 
+def _first_hits(
+    f: Function, new: list[Value], largest: list[Value], taken: list[Value]
+) -> tuple[list[Value], list[Value]]:
+    """Where elements are the first of their windows that equal the largest (NaN a NaN), and what is taken
+    then."""
+    true = constant(True, taken[0].type)
+    hits = [f.binary("or", f.fcmp("oeq", a, b), f.fcmp("uno", a, a)) for a, b in zip(new, largest)]
+    fresh = [f.binary("and", hit, f.binary("xor", t, true)) for hit, t in zip(hits, taken)]
+    return fresh, [f.binary("or", hit, t) for hit, t in zip(hits, taken)]
+
+
+def max_pool_grad_grad(spec: Pooling, symbol: str) -> str:
+    """The elements of ``dx`` (stored as images are) where each window of x has its first largest element,
+    written to ``dy``: a chunk is a block of output rows of a group of images. Words: `WORDS`."""
+    module = Module()
+    f = module.kernel(symbol)
+    tile, stored = spec.tile, spec.stored
+    w = dict(zip(WORDS, f.words(*["ptr"] * len(POINTERS), *["i64"] * len(NUMBERS))))
+    group, block = f.div(f.params[1], w["blocks"]), f.rem(f.params[1], w["blocks"])
+    channels, size = w["channels"], BYTES[storage(stored)]
+    first = f.mul(block, w["block"])
+    last = f.minimum(f.add(first, w["block"]), w["out_height"])
+    with image_group(f, group, w["images"], w["group"]) as images:
+        image = f.mul(f.mul(images.index, f.mul(f.mul(w["height"], w["width"]), channels)), size)
+        out = f.mul(f.mul(images.index, f.mul(f.mul(w["out_height"], w["out_width"]), channels)), size)
+        x, g, y, picked = (
+            f.byte(w[name], at) for name, at in (("x", image), ("dx", image), ("y", out), ("dy", out))
+        )
+        with f.loop(first, last) as rows, f.loop(0, w["out_width"]) as columns:
+            window = _Window(f, w, rows.index, columns.index)
+            place = f.mul(f.add(f.mul(rows.index, w["out_width"]), columns.index), channels)
+
+            def emit(channel: Operand, vectors: int, left: Value | None) -> None:
+                here = _Channels(f, tile, channel, vectors, left)
+                largest = here.load(y, stored, place)
+                nothing = constant(0.0, tile.vector)
+
+                def turn(pixel: Value, held: list[Value]) -> list[Value]:
+                    at = f.mul(pixel, channels)
+                    fresh, taken = _first_hits(f, here.load(x, stored, at), largest, held[vectors:])
+                    new = here.load(g, stored, at)
+                    return [*(f.select(h, a, b) for h, a, b in zip(fresh, new, held[:vectors])), *taken]
+
+                free = constant(False, vector(tile.lanes, "i1"))
+                result = window.fold([nothing] * vectors + [free] * vectors, turn)
+                here.store(result[:vectors], picked, stored, place)
+
+            channel_blocks(f, tile, 0, channels, 2, emit)
+    f.ret(0)
+    return str(module)
+
+
 def pool_grad(spec: Pooling, symbol: str) -> str:
     """The gradient of the image: a chunk is a block of channels of a group of images; dx is written in
     the type of arithmetic.
@@ -226,17 +278,8 @@ def pool_grad(spec: Pooling, symbol: str) -> str:
                     at = f.mul(pixel, channels)
                     parts = share
                     if spec.kind == "max":
-                        new = here.load(x, stored, at)
-                        hits = [
-                            f.binary("or", f.fcmp("oeq", a, b), f.fcmp("uno", a, a))
-                            for a, b in zip(new, largest)
-                        ]
-                        fresh = [
-                            f.binary("and", hit, f.binary("xor", t, constant(True, bits)))
-                            for hit, t in zip(hits, taken)
-                        ]
+                        fresh, taken = _first_hits(f, here.load(x, stored, at), largest, taken)
                         parts = [f.select(h, s, constant(0.0, tile.vector)) for h, s in zip(fresh, share)]
-                        taken = [f.binary("or", hit, t) for hit, t in zip(hits, taken)]
                     held = here.load(dx, tile.element, at)
                     here.store([f.fadd(a, b) for a, b in zip(held, parts)], dx, tile.element, at)
                     return taken

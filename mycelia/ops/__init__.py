@@ -14,6 +14,7 @@ from mycelia.ops import (  # noqa: F401  (importing a family registers its opera
     control,
     convolution,
     creation,
+    cumulative,
     exponential,
     indexing,
     internal,
@@ -62,8 +63,9 @@ _FUNCTIONS = {
         tensor_add tensor_div tensor_exp tensor_floordiv tensor_ge tensor_gt tensor_le tensor_lt tensor_mod
         tensor_mul tensor_pow tensor_sub true_divide trunc where xlogy""",
     reducing: """
-        all amax amin any argmax argmin argsort count_nonzero cumsum logsumexp max mean median min norm prod
-        reduce_max reduce_mean reduce_min reduce_sum sort std sum topk var""",
+        all amax amin any argmax argmin argsort count_nonzero cummax cummin cumprod cumsum logcumsumexp
+        logsumexp max mean median min norm prod reduce_max reduce_mean reduce_min reduce_sum sort std sum
+        topk var""",
     shaping: """
         argwhere broadcast_to cat chunk concat dtype expand_dims flatten flip gather gather_elements
         gather_nd index_select is_tensor meshgrid moveaxis narrow nonzero numel one_hot pad permute rank

@@ -18,7 +18,7 @@ from mycelia.ir import dtypes
 from mycelia.ir.operator import Operator, register
 from mycelia.ir.types import Dim, TensorType
 from mycelia.ops.convolution import Conv2D, Conv2DInputGrad, Conv2DWeightGrad, Pads, Pair, window_extent
-from mycelia.ops.pooling import AvgPool, AvgPoolGrad, MaxPool, MaxPoolGrad
+from mycelia.ops.pooling import AvgPool, AvgPoolGrad, MaxPool, MaxPoolGrad, MaxPoolGradGrad
 from mycelia.ops.reference import widened
 
 # Output channels are filled up to a multiple of the widest panel that any processor uses.
@@ -160,6 +160,14 @@ def _max_grad_reference(x: np.ndarray, y: np.ndarray, dy: np.ndarray, **window: 
     return _nhwc(MaxPoolGrad.reference(_nchw(x), _nchw(y), _nchw(dy), **window))
 
 
+def _max_grad_grad_infer(x: TensorType, y: TensorType, g: TensorType, **window: Any) -> TensorType:
+    return y
+
+
+def _max_grad_grad_reference(x: np.ndarray, y: np.ndarray, g: np.ndarray, **window: Any) -> np.ndarray:
+    return _nhwc(MaxPoolGradGrad.reference(_nchw(x), _nchw(y), _nchw(g), **window))
+
+
 def _avg_infer(
     x: TensorType, *, kernel_size: Pair, stride: Pair, pads: Pads, count_include_pad: bool
 ) -> TensorType:
@@ -185,5 +193,8 @@ register(Operator("ConvInputGradNHWC", infer=_input_grad_infer, reference=widene
 register(Operator("ConvWeightGradNHWC", infer=_weight_grad_infer, reference=widened(_weight_grad_reference)))
 register(Operator("MaxPoolNHWC", infer=_max_infer, reference=widened(_max_reference)))
 register(Operator("MaxPoolGradNHWC", infer=_max_grad_infer, reference=widened(_max_grad_reference)))
+register(
+    Operator("MaxPoolGradGradNHWC", infer=_max_grad_grad_infer, reference=widened(_max_grad_grad_reference))
+)
 register(Operator("AvgPoolNHWC", infer=_avg_infer, reference=widened(_avg_reference)))
 register(Operator("AvgPoolGradNHWC", infer=_avg_grad_infer, reference=widened(_avg_grad_reference)))

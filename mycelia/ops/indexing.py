@@ -404,29 +404,34 @@ class NonZero:
 
 @operator("TopK", num_outputs=2)
 class TopK:
-    """The k largest elements along the last axis and their indices (int32), largest first; equal ones by
-    index."""
+    """The k largest (smallest) elements along the last axis in order and their indices (int32); equal ones by
+    index. NaN counts as largest."""
 
-    def infer(x: TensorType, *, k: int) -> tuple[TensorType, TensorType]:
+    def infer(x: TensorType, *, k: int, largest: bool) -> tuple[TensorType, TensorType]:
         if x.ndim == 0 or isinstance(x.shape[-1], int) and not 0 <= k <= x.shape[-1]:
             raise wrong_shape("TopK", (x,), f"k must be at most the last extent, not {k}", "Clamp it")
         shape = (*x.shape[:-1], k)
         return TensorType(x.dtype, shape), TensorType(dtypes.int32, shape)
 
-    def vjp(g, x, y, indices, *, k): return GatherDGrad(indices, g[0], axis=x.ndim - 1, shape=x.shape)
-    def batch(axes, x, *, k): return TopK(at_front(x, axes[0]), k=k), (0, 0)
+    def vjp(g, x, y, indices, *, k, largest):
+        return GatherDGrad(indices, g[0], axis=x.ndim - 1, shape=x.shape)
 
-    def reference(x, *, k):
-        order = np.flip(np.argsort(np.flip(x, -1), axis=-1, kind="stable"), -1)[..., :k]
-        indices = x.shape[-1] - 1 - order
-        return np.take_along_axis(x, indices, -1), indices.astype(np.int32)
+    def batch(axes, x, *, k, largest): return TopK(at_front(x, axes[0]), k=k, largest=largest), (0, 0)
+
+    def reference(x, *, k, largest):
+        y, indices = Sort.reference(x, axis=x.ndim - 1, descending=largest)
+        return np.ascontiguousarray(y[..., :k]), np.ascontiguousarray(indices[..., :k])
 
     def samples():
-        for dtype in (*dtypes.FLOATS, dtypes.int32, dtypes.int64, dtypes.uint8):
-            for shape, k in (((5,), 2), ((3, 7), 7), ((2, 3, 4), 1)):
-                yield Sample((values(shape, dtype, -9, 9),), {"k": k})
+        for dtype in ALL:
+            for shape, k in (((5,), 2), ((3, 7), 7), ((2, 3, 4), 1), ((3, 0), 0)):
+                for largest in (True, False):
+                    yield Sample((values(shape, dtype, -9, 9),), {"k": k, "largest": largest})
+        yield Sample((np.array([[1, np.nan, -np.inf, np.nan, 2]], np.float32),), {"k": 3, "largest": True},
+                     gradient=False)
 
-    errors = [ErrorCase((tensor(dtypes.float32, 2, 3),), ValueError, "last extent", {"k": 4})]
+    errors = [ErrorCase((tensor(dtypes.float32, 2, 3),), ValueError, "last extent",
+                        {"k": 4, "largest": True})]
 
 
 @operator("Sort", num_outputs=2)
@@ -447,15 +452,17 @@ class Sort:
         return Sort(at_front(x, axes[0]), axis=axis + 1, descending=descending), (0, 0)
 
     def reference(x, *, axis, descending):
+        keys = x.astype(np.float32) if x.dtype == dtypes.bfloat16.numpy else x  # whose NaN NumPy cannot sort
         if descending:
-            order = x.shape[axis] - 1 - np.flip(np.argsort(np.flip(x, axis), axis=axis, kind="stable"), axis)
+            turned = np.argsort(np.flip(keys, axis), axis=axis, kind="stable")
+            order = x.shape[axis] - 1 - np.flip(turned, axis)
         else:
-            order = np.argsort(x, axis=axis, kind="stable")
+            order = np.argsort(keys, axis=axis, kind="stable")
         return np.take_along_axis(x, order, axis), order.astype(np.int32)
 
     def samples():
-        for dtype in (*dtypes.FLOATS, dtypes.int32, dtypes.int64, dtypes.uint8):
-            for shape, axis in (((5,), 0), ((3, 7), 1), ((3, 7), 0), ((0, 2), 1)):
+        for dtype in ALL:
+            for shape, axis in (((5,), 0), ((3, 7), 1), ((3, 7), 0), ((0, 2), 1), ((2, 90), 1)):
                 for descending in (False, True):
                     yield Sample((values(shape, dtype, -9, 9),), {"axis": axis, "descending": descending})
 

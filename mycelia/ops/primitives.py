@@ -5,7 +5,7 @@ from typing import Any
 
 from mycelia.ir import dtypes
 from mycelia.ir.dtypes import DType
-from mycelia.ops import indexing, normalisation, reduction
+from mycelia.ops import cumulative, indexing, normalisation, reduction
 from mycelia.ops.constants import constant
 from mycelia.ops.function import (
     activations,
@@ -232,8 +232,22 @@ def ArgMinWithValue(input: Any, *, axis: int = 0, keep_dims: bool = False) -> tu
 
 @primitive
 def CumSum(input: Any, axis: int, *, exclusive: bool = False, reverse: bool = False) -> Tensor:
-    return reduction.CumSum(
+    return cumulative.CumSum(
         input, axis=normalise_axis("CumSum", axis, input.ndim), exclusive=exclusive, reverse=reverse
+    )
+
+
+@primitive
+def CumProd(x: Any, axis: int, *, exclusive: bool = False, reverse: bool = False) -> Tensor:
+    return cumulative.CumProd(
+        x, axis=normalise_axis("CumProd", axis, x.ndim), exclusive=exclusive, reverse=reverse
+    )
+
+
+@primitive
+def CumulativeLogsumexp(x: Any, axis: int, *, exclusive: bool = False, reverse: bool = False) -> Tensor:
+    return cumulative.CumulativeLogsumexp(
+        x, axis=normalise_axis("CumulativeLogsumexp", axis, x.ndim), exclusive=exclusive, reverse=reverse
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from mycelia.ir import dtypes
 from mycelia.ir.types import TensorType
-from mycelia.ops.batching import at_front
+from mycelia.ops.batching import all_at_front
 from mycelia.ops.definition import operator
 from mycelia.ops.exponential import Exp
 from mycelia.ops.inference import require_dtypes, wrong_shape
@@ -25,8 +25,11 @@ class AlongAxis:
     def __set_name__(self, owner: type, _: str) -> None:
         self.operator = owner.__name__
 
-    def __call__(self, x: TensorType, *, axis: int) -> TensorType:
-        require_dtypes(self.operator, (x,), dtypes.FLOATS)
+    def __call__(self, x: TensorType, *cotangent: TensorType, axis: int) -> TensorType:
+        require_dtypes(self.operator, (x, *cotangent), dtypes.FLOATS)
+        if any(t.shape != x.shape for t in cotangent):
+            raise wrong_shape(self.operator, (x, *cotangent), "y and its cotangent must have one shape",
+                              "Broadcast the cotangent")
         if not 0 <= axis < x.ndim:
             raise wrong_shape(self.operator, (x,), f"axis must be within {x.ndim} dimensions, not {axis}",
                               "Normalise it first; a 0-d tensor has none")
@@ -34,8 +37,8 @@ class AlongAxis:
 
 
 def _batch(op: Callable[[], Any]) -> Callable[..., Any]:
-    def batch(axes, x, *, axis):
-        return op()(at_front(x, axes[0]), axis=axis + 1), 0
+    def batch(axes, *inputs, axis):
+        return op()(*all_at_front(axes, inputs), axis=axis + 1), 0
     return batch
 
 
@@ -82,11 +85,7 @@ class Softmax:
     """exp(x) over the sum of exp(x) along an axis, computed without overflow."""
 
     infer = AlongAxis()
-
-    def vjp(g, x, y, *, axis):
-        weighted = g * y
-        return weighted - y * ReduceSum(weighted, axes=(axis,), keepdims=True)
-
+    def vjp(g, x, y, *, axis): return SoftmaxGrad(y, g, axis=axis)
     batch = _batch(lambda: Softmax)
     reference = widened(_softmax)
     samples = _samples
@@ -98,8 +97,68 @@ class LogSoftmax:
     """x minus the logarithm of the sum of exp(x) along an axis."""
 
     infer = AlongAxis()
-    def vjp(g, x, y, *, axis): return g - Exp(y) * ReduceSum(g, axes=(axis,), keepdims=True)
+    def vjp(g, x, y, *, axis): return LogSoftmaxGrad(y, g, axis=axis)
     batch = _batch(lambda: LogSoftmax)
     reference = widened(_log_softmax)
     samples = _samples
     errors = _ERRORS
+
+
+def _grad_samples(outputs: Callable[..., np.ndarray]) -> Callable[[], Iterator[Sample]]:
+    """Outputs of the forward operator with cotangents of their shapes."""
+    def samples() -> Iterator[Sample]:
+        for sample in _samples():
+            (x,) = sample.inputs
+            y, g = outputs(x, **sample.attrs), values(x.shape, dtypes.from_numpy_dtype(x.dtype), key="g")
+            yield Sample((y, g if x.flags.c_contiguous else strided(g)), sample.attrs, sample.gradient, 4.0)
+    return samples
+
+
+_GRAD_ERRORS = [
+    ErrorCase((tensor(dtypes.int32, 2),) * 2, TypeError, "dtype must be float16", {"axis": 0}),
+    ErrorCase((tensor(dtypes.float32, 2), tensor(dtypes.float32, 3)), ValueError, "one shape", {"axis": 0}),
+]
+
+
+@operator("SoftmaxGrad")
+class SoftmaxGrad:
+    """The cotangent of `Softmax`'s input, ``(g - sum(g * y)) * y``, from its output and that one's
+    cotangent."""
+
+    infer = AlongAxis()
+
+    def vjp(h, y, g, dx, *, axis):
+        total = ReduceSum(g * y, axes=(axis,), keepdims=True)
+        along = ReduceSum(h * y, axes=(axis,), keepdims=True)
+        return h * (g - total) - g * along, (h - along) * y
+
+    batch = _batch(lambda: SoftmaxGrad)
+
+    def _reference(y, g, *, axis):
+        return ((g - (g.astype(np.float64) * y).sum(axis, keepdims=True)) * y).astype(y.dtype)
+
+    reference = widened(_reference)
+    samples = _grad_samples(Softmax.reference)
+    errors = _GRAD_ERRORS
+
+
+@operator("LogSoftmaxGrad")
+class LogSoftmaxGrad:
+    """The cotangent of `LogSoftmax`'s input, ``g - exp(y) * sum(g)``, from its output and that one's
+    cotangent."""
+
+    infer = AlongAxis()
+
+    def vjp(h, y, g, dx, *, axis):
+        weighted = h * Exp(y)
+        along = ReduceSum(weighted, axes=(axis,), keepdims=True)
+        return -weighted * ReduceSum(g, axes=(axis,), keepdims=True), h - along
+
+    batch = _batch(lambda: LogSoftmaxGrad)
+
+    def _reference(y, g, *, axis):
+        return (g - np.exp(y) * g.astype(np.float64).sum(axis, keepdims=True)).astype(y.dtype)
+
+    reference = widened(_reference)
+    samples = _grad_samples(LogSoftmax.reference)
+    errors = _GRAD_ERRORS

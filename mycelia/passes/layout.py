@@ -18,8 +18,8 @@ TO_NHWC = (0, 2, 3, 1)
 TO_NCHW = (0, 3, 1, 2)
 _NHWC_AXIS = {0: 0, 1: 3, 2: 1, 3: 2}  # where an axis of NCHW lies in NHWC
 
-IMAGE = frozenset(["Conv2D", "Conv2DInputGrad", "Conv2DWeightGrad", "MaxPool", "MaxPoolGrad", "AvgPool",
-    "AvgPoolGrad"])
+IMAGE = frozenset(["Conv2D", "Conv2DInputGrad", "Conv2DWeightGrad", "MaxPool", "MaxPoolGrad",
+    "MaxPoolGradGrad", "AvgPool", "AvgPoolGrad"])
 
 
 def layout(graph: Graph) -> bool:
@@ -161,9 +161,8 @@ class _Layout:
     def softmax(self, node: Node) -> bool:
         if node.inputs[0] not in self.native:
             return False
-        result = self.emit(
-            node.op.name, self.nhwc(node.inputs[0]), axis=_NHWC_AXIS[node.attrs["axis"]]
-        ).output
+        operands = map(self.nhwc, node.inputs)
+        result = self.emit(node.op.name, *operands, axis=_NHWC_AXIS[node.attrs["axis"]]).output
         self.give(node.output, result)
         return True
 
@@ -245,6 +244,7 @@ _RULES: dict[str, Callable[[_Layout, Node], bool]] = {
     "Conv2DWeightGrad": _Layout.conv_weight_grad,
     "MaxPool": _Layout.pool,
     "MaxPoolGrad": _Layout.pool,
+    "MaxPoolGradGrad": _Layout.pool,
     "AvgPool": _Layout.pool,
     "AvgPoolGrad": _Layout.pool,
     "BatchNormTrain": _Layout.batch_norm,
@@ -256,5 +256,7 @@ _RULES: dict[str, Callable[[_Layout, Node], bool]] = {
     "SliceScatter": _Layout.by_axis,
     "Softmax": _Layout.softmax,
     "LogSoftmax": _Layout.softmax,
+    "SoftmaxGrad": _Layout.softmax,
+    "LogSoftmaxGrad": _Layout.softmax,
     **dict.fromkeys(_REDUCTIONS, _Layout.reduction),
 }

@@ -60,6 +60,8 @@ def test_max(name, dtype):
     y = compare("MaxPoolNHWC", [x], dtype, **window)
     dy = np.random.default_rng(1).standard_normal(y.shape).astype(dtype)
     compare("MaxPoolGradNHWC", [x, y, dy], dtype, **window)
+    g = np.random.default_rng(2).standard_normal(x.shape).astype(dtype)
+    compare("MaxPoolGradGradNHWC", [x, y, g], dtype, **window)
 
 
 @pytest.mark.parametrize("include", [False, True])
@@ -88,6 +90,9 @@ def test_nan_wins_and_takes_the_gradient():
     assert np.isnan(y).all()
     dx = harness.apply("MaxPoolGradNHWC", [x, y, np.ones_like(y)], **window)
     np.testing.assert_array_equal(dx[0, :, :, 0], [[0, 1], [0, 0]])
+    g = np.arange(20, dtype=np.float32).reshape(x.shape)
+    picked = harness.apply("MaxPoolGradGradNHWC", [x, y, g], **window)
+    np.testing.assert_array_equal(picked[0, 0, 0], g[0, 0, 1])
 
 
 def test_padding_loses_against_minus_infinity():
@@ -107,5 +112,6 @@ def test_text_compiles_for_every_target(target, stored):
         for text in (
             pool.pool(pool.Pooling(kind, tile, stored), "k"),
             pool.pool_grad(pool.Pooling(kind, tile, stored), "k"),
+            pool.max_pool_grad_grad(pool.Pooling("max", tile, stored), "k"),
         ):
             assert harness.undefined_symbols(compile_object(text, target)) <= {"memcpy", "memset", "memmove"}

@@ -21,7 +21,7 @@ for package in (ops, cpu):
         importlib.import_module(f"{package.__name__}.{found.name}")
 
 EPS = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-22, "float64": 2.0**-51}
-OURS = ("fused", "reduce", "movement", "indexing", "normalisation", "random", "scan")
+OURS = ("fused", "reduce", "movement", "indexing", "normalisation", "random", "scan", "ordering")
 
 
 def operators() -> list[str]:

@@ -8,9 +8,10 @@ import pytest
 
 from mycelia.codegen.target import ALL, Target
 from mycelia.ir import dtypes
+from mycelia.ir import operator as registry
 from mycelia.kernels import api
 from mycelia.kernels.cpu import register
-from mycelia.ops.reduction import CumSum
+from mycelia.ops.cumulative import CumSum
 from mycelia.runtime.compile import emit
 from mycelia.runtime.elf import undefined_symbols
 
@@ -73,6 +74,44 @@ def test_empty_and_single(shape: tuple[int, ...]) -> None:
     for exclusive in (False, True):
         got = harness.apply("CumSum", [x], axis=0, exclusive=exclusive, reverse=False)
         np.testing.assert_array_equal(got, expected(x, 0, exclusive, False))
+
+
+@pytest.mark.parametrize("op", ["CumProd", "CumulativeLogsumexp"])
+@pytest.mark.parametrize(("exclusive", "reverse"), WAYS)
+def test_other_long_axes(op: str, exclusive: bool, reverse: bool) -> None:
+    rng = np.random.default_rng(2)
+    attrs = {"axis": 0, "exclusive": exclusive, "reverse": reverse}
+    for shape in ((400_003,), (300_001, 3)):
+        x = rng.uniform(0.9999, 1.0001, shape) if op == "CumProd" else rng.standard_normal(shape)
+        node = harness.node_of(op, [x], **attrs)
+        calls = api.select(node, "CPU", Target.host()).kernel.lower(node, Target.host())
+        assert len(calls) == 2 and all(call.chunks > 1 for call in calls)
+        outs = [harness.aligned(shape, "float64", 7) for _ in range(2)]
+        for out, backwards in zip(outs, (False, True)):
+            harness.run(calls, [x], [out], reverse=backwards)
+        np.testing.assert_array_equal(outs[0], outs[1])
+        np.testing.assert_allclose(outs[0], node.op.reference(x, **attrs), rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("op", ["CumMax", "CumMin"])
+def test_extrema_and_their_latest_places(op: str) -> None:
+    x = np.random.default_rng(3).integers(0, 1000, (3, 5_000, 21)).astype(np.float32)
+    x[1, 2_000, 5] = np.nan
+    for axis in range(3):
+        got = harness.apply(op, [x], axis=axis)
+        for a, b in zip(got, registry.get(op).reference(x, axis=axis)):
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("target", ALL, ids=lambda t: t.cpu)
+@pytest.mark.parametrize("op", ["CumProd", "CumulativeLogsumexp", "CumMax", "CumMin"])
+def test_the_others_compile_for_every_target(op: str, target: Target) -> None:
+    for dtype in dtypes.FLOATS if op == "CumulativeLogsumexp" else [d for d in dtypes.ALL if d.kind != "b"]:
+        for shape in ((600_000,), (40, 90)):
+            how = {} if op in ("CumMax", "CumMin") else {"exclusive": True, "reverse": True}
+            node = harness.node_of(op, [np.zeros(shape, dtype.numpy)], axis=0, **how)
+            for call in api.select(node, "CPU", target).kernel.lower(node, target):
+                assert undefined_symbols(emit(call.code, target)) <= {"memcpy", "memset", "memmove"}
 
 
 @pytest.mark.parametrize("target", ALL, ids=lambda t: t.cpu)

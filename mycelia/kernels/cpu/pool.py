@@ -63,18 +63,21 @@ def _group(images: int, elements: int) -> int:
 
 
 class Forward(PoolingKernel):
+    pointers: dict[str, Arg] = {"x": In(0), "y": Out(0)}
+
+    def code(self, spec: Pooling) -> Code:
+        return Code(spec.key, spec.key, lambda: pool.pool(spec, spec.key))
+
     def lower(self, node: Node, target: Target) -> list[Call]:
         image, out = node.inputs[0].shape, node.outputs[0].shape
         if 0 in out:
             return []
-        spec = self.spec(node, target)
-        symbol = spec.key
-        code = Code(symbol, symbol, lambda: pool.pool(spec, symbol))
+        code = self.code(self.spec(node, target))
         per_row = out[2] * out[3] * node.attrs["kernel_size"][0] * node.attrs["kernel_size"][1]
         block = evenly(out[1], max(CHUNK_ELEMENTS // per_row, 1))
         blocks = ceil_div(out[1], block)
         group = _group(out[0], per_row * block)
-        words = _words(node, image, out, block, blocks, group, x=In(0), y=Out(0))
+        words = _words(node, image, out, block, blocks, group, **self.pointers)
         return [Call(code, words, ceil_div(out[0], group) * blocks)]
 
 
@@ -86,6 +89,17 @@ class MaxPooling(Forward):
 @kernel("AvgPoolNHWC", device="CPU")
 class AvgPooling(Forward):
     kind = "avg"
+
+
+@kernel("MaxPoolGradGradNHWC", device="CPU")
+class MaxPoolingGradGrad(Forward):
+    """Inputs: the image, the output, and the cotangent of `MaxPoolGrad`'s result."""
+
+    pointers = {"x": In(0), "y": In(1), "dx": In(2), "dy": Out(0)}
+
+    def code(self, spec: Pooling) -> Code:
+        symbol = spec.key.replace("pool", "pool_grad_grad")
+        return Code(symbol, symbol, lambda: pool.max_pool_grad_grad(spec, symbol))
 
 
 class Backward(PoolingKernel):

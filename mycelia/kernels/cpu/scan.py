@@ -1,4 +1,4 @@
-"""Running sums on the CPU."""
+"""Running sums, products, extrema and the like on the CPU."""
 from __future__ import annotations
 
 import math
@@ -15,26 +15,33 @@ PART = 4 * SMALLEST_CHUNK  # elements of a part of a long axis: about 150 us
 ENOUGH_UNITS = 16  # from which axes are not cut into parts
 
 
-@kernel("CumSum")
-class RunningSum(KernelBase):
+KINDS = {"CumSum": "sum", "CumProd": "prod", "CumulativeLogsumexp": "logsumexp", "CumMax": "max",
+         "CumMin": "min"}
+
+
+@kernel(list(KINDS))
+class Running(KernelBase):
     """Columns side by side, rows one by one; long axes in parts, if there are few of them."""
 
     def lower(self, node: Node, target: Target) -> list[Call]:
-        shape, dtype, axis = static_shape(node.output), node.output.dtype, node.attrs["axis"]
+        shape, dtype, axis = static_shape(node.outputs[0]), node.outputs[0].dtype, node.attrs["axis"]
         if 0 in shape:
             return []
         outer, extent, inner = math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
-        scan = Scan(dtype, bool(node.attrs["exclusive"]), bool(node.attrs["reverse"]), inner == 1)
+        exclusive, reverse = (bool(node.attrs.get(name, False)) for name in ("exclusive", "reverse"))
+        scan = Scan(dtype, exclusive, reverse, inner == 1, KINDS[node.op.name])
         width = min(inner, -(-SMALLEST_CHUNK // (extent * LINE)) * LINE)
         tiles = -(-inner // width)
         part = extent
-        if outer * tiles < ENOUGH_UNITS and extent * width > 2 * PART:
+        if not scan.places and outer * tiles < ENOUGH_UNITS and extent * width > 2 * PART:
             part = -(-PART // width)
         parts = -(-extent // part)
         units = outer * parts * tiles
         each = max(1, SMALLEST_CHUNK // (part * width))
         totals: Arg = Work(outer * parts * inner * scan.total.itemsize, "totals") if parts > 1 else 0
-        words: list[Arg] = [In(0), Out(0), totals, units, each, extent, inner, width, tiles, part, parts]
+        places: Arg = Out(1) if scan.places else 0
+        sizes = (units, each, extent, inner, width, tiles, part, parts)
+        words: list[Arg] = [In(0), Out(0), totals, places, *sizes]
 
         def call(name: str, totals_only: bool) -> Call:
             symbol = f"{name}_{scan.key}"

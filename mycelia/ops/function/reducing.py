@@ -6,7 +6,7 @@ from typing import Any
 
 from mycelia.ir import dtypes
 from mycelia.ir.dtypes import bool_, int64
-from mycelia.ops import arithmetic, comparison, exponential, indexing, reduction, selection
+from mycelia.ops import arithmetic, comparison, cumulative, exponential, indexing, reduction, selection
 from mycelia.ops.composite import composite
 from mycelia.ops.constants import like, scalar
 from mycelia.ops.function.shaping import reshape
@@ -218,7 +218,39 @@ def cumsum(x: Any, axis: int, dtype: Any = None) -> Tensor:
     x = cast(x, int64) if x.dtype is bool_ else x
     if dtype is not None:
         x = cast(x, resolve_dtype("cumsum", dtype))
-    return reduction.CumSum(x, axis=normalise_axis("cumsum", axis, x.ndim), exclusive=False, reverse=False)
+    return cumulative.CumSum(x, axis=normalise_axis("cumsum", axis, x.ndim), exclusive=False, reverse=False)
+
+
+def cumprod(input: Any, dim: int, dtype: Any = None) -> Tensor:
+    """Running products along an axis."""
+    x = as_tensor("cumprod", input)
+    x = cast(x, int64) if x.dtype is bool_ else x
+    if dtype is not None:
+        x = cast(x, resolve_dtype("cumprod", dtype))
+    return cumulative.CumProd(x, axis=normalise_axis("cumprod", dim, x.ndim, "dim"), exclusive=False,
+                              reverse=False)
+
+
+def cummax(input: Any, axis: int) -> tuple[Tensor, Tensor]:
+    """The largest element so far along an axis, and its index (int64), the latest of equal ones."""
+    x = require_tensor("cummax", input)
+    return cumulative.CumMax(x, axis=normalise_axis("cummax", axis, x.ndim))
+
+
+def cummin(input: Any, axis: int) -> tuple[Tensor, Tensor]:
+    """The smallest element so far along an axis, and its index (int32, as MindSpore has it), the latest of
+    equal ones."""
+    x = require_tensor("cummin", input)
+    values, places = cumulative.CumMin(x, axis=normalise_axis("cummin", axis, x.ndim))
+    return values, cast(places, dtypes.int32)
+
+
+def logcumsumexp(input: Any, axis: int) -> Tensor:
+    """The logarithm of the running sums of ``exp(input)`` along an axis, without overflow."""
+    x = floating("logcumsumexp", input)
+    return cumulative.CumulativeLogsumexp(
+        x, axis=normalise_axis("logcumsumexp", axis, x.ndim), exclusive=False, reverse=False
+    )
 
 
 def topk(
@@ -229,8 +261,7 @@ def topk(
     x = require_tensor("topk", input)
     axis = normalise_axis("topk", -1 if dim is None else dim, x.ndim, "dim")
     moved = x if axis == x.ndim - 1 else swapaxes(x, axis, -1)
-    values, indices = indexing.TopK(moved if largest else -moved, k=int(k))
-    values = values if largest else -values
+    values, indices = indexing.TopK(moved, k=int(k), largest=bool(largest))
     return (values, indices) if moved is x else (swapaxes(values, axis, -1), swapaxes(indices, axis, -1))
 
 
