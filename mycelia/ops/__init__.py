@@ -34,15 +34,22 @@ from mycelia.ops import primitives as _primitives  # noqa: F401  (makes the clas
 from mycelia.ops import tensor_methods as _tensor_methods
 from mycelia.ops.function import (
     activations,
+    convolving,
     creating,
     drawing,
+    dropouts,
     effects,
     elementwise,
     images,
     linear,
     losses,
+    margin_losses,
+    padding,
+    pools,
     reducing,
+    resizing,
     shaping,
+    sliding,
 )
 from mycelia.ops.generator import Generator, default_generator
 from mycelia.ops.mapping import HyperMap, Map, MultitypeFuncGraph, constexpr, partial
@@ -68,7 +75,7 @@ _FUNCTIONS = {
         topk var""",
     shaping: """
         argwhere broadcast_to cat chunk concat dtype expand_dims flatten flip gather gather_elements
-        gather_nd index_select is_tensor meshgrid moveaxis narrow nonzero numel one_hot pad permute rank
+        gather_nd index_select is_tensor meshgrid moveaxis narrow nonzero numel one_hot permute rank
         repeat_elements repeat_interleave reshape roll shape size slice split squeeze stack strided_slice
         swapaxes t tile transpose tril triu tuple_to_array unbind unsqueeze unstack""",
     creating: """
@@ -81,16 +88,26 @@ _FUNCTIONS = {
         addmm baddbmm batch_matmul bias_add bmm cosine_similarity dense dot einsum ger linear matmul mm mv
         outer""",
     activations: """
-        elu gelu glu hardsigmoid hardswish hardtanh leaky_relu log_softmax logsigmoid mish prelu relu relu6
-        selu silu softmax softmin softplus softsign swish""",
+        celu elu fast_gelu gelu glu gumbel_softmax hardshrink hardsigmoid hardswish hardtanh leaky_relu
+        log_softmax logit logsigmoid mish prelu relu relu6 rrelu selu silu soft_shrink softmax softmin
+        softplus softshrink softsign swiglu swish tanhshrink threshold""",
     losses: """
         binary_cross_entropy binary_cross_entropy_with_logits clip_by_global_norm clip_by_norm
         cosine_embedding_loss cross_entropy huber_loss kl_div l1_loss mse_loss nll_loss smooth_l1_loss""",
-    images: """
-        adaptive_avg_pool2d adaptive_max_pool2d avg_pool2d batch_norm conv1d conv2d conv2d_transpose
-        group_norm interpolate layer_norm max_pool2d rms_norm""",
+    images: "batch_norm group_norm layer_norm rms_norm",
     effects: "assign assign_add assign_sub depend identity print_ stop_gradient",
 }
+# These say themselves what is public.
+for _module in (
+    convolving,
+    dropouts,
+    margin_losses,
+    padding,
+    pools,
+    resizing,
+    sliding,
+):
+    _FUNCTIONS[_module] = " ".join(_module.__all__)
 
 __all__ = [
     "Generator",

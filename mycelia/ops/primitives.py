@@ -17,6 +17,7 @@ from mycelia.ops.function import (
     linear,
     losses,
     reducing,
+    resizing,
     shaping,
 )
 from mycelia.ops.inference import normalise_axis
@@ -304,8 +305,8 @@ def Conv2D(
 ) -> Tensor:
     """Two-dimensional convolution of images with a weight ``[out_channel, c / group, *kernel_size]``."""
     _require_nchw("Conv2D", data_format)
-    if weight.shape[0] != out_channel or tuple(weight.shape[2:]) != images.pair(
-        "Conv2D", kernel_size, "kernel_size"
+    if weight.shape[0] != out_channel or tuple(weight.shape[2:]) != images.several(
+        "Conv2D", kernel_size, "kernel_size", 2
     ):
         raise ValueError(
             f"Conv2D: the weight must have the shape ({out_channel}, c / group, *{kernel_size}). Received: "
@@ -335,8 +336,8 @@ def Conv2DTranspose(
     from mycelia.ops.convolution import Conv2DInputGrad
     _require_nchw("Conv2DTranspose", data_format)
     steps, spread = (
-        images.pair("Conv2DTranspose", stride, "stride"),
-        images.pair("Conv2DTranspose", dilation, "dilation"),
+        images.several("Conv2DTranspose", stride, "stride", 2),
+        images.several("Conv2DTranspose", dilation, "dilation", 2),
     )
     pads = images.window_pads(
         "Conv2DTranspose", pad_mode, pad_list or pad, input_size[2:], weight.shape[2:], steps, spread
@@ -506,12 +507,7 @@ def Range(start: Any, end: Any, step: Any, *, maxlen: int = 1000000) -> Tensor:
 
 @primitive
 def ResizeNearestNeighbor(input_x: Any, *, size: Any, align_corners: bool = False) -> Tensor:
-    if align_corners:
-        raise NotImplementedError(
-            "ResizeNearestNeighbor: align_corners must be False. Received: True. Use interpolate with "
-            "mode='bilinear'"
-        )
-    return images.interpolate(input_x, tuple(size), mode="nearest")
+    return resizing.resized_images(input_x, size, "nearest", align_corners, False)
 
 
 @primitive

@@ -5,24 +5,51 @@ from typing import Any
 
 from mycelia.ir import dtypes
 from mycelia.ops import indexing
-from mycelia.ops.function import activations, drawing, images, losses, reducing, shaping
+from mycelia.ops.function import (
+    activations,
+    convolving,
+    creating,
+    drawing,
+    dropouts,
+    elementwise,
+    images,
+    losses,
+    padding,
+    pools,
+    reducing,
+    shaping,
+)
 from mycelia.ops.function.activations import (
     gelu,
+    hardshrink,
     hardsigmoid,
     hardswish,
-    hardtanh,
     logsigmoid,
     mish,
     prelu,
     relu,
-    relu6,
     selu,
     softplus,
+    softshrink,
 )
+from mycelia.ops.function.convolving import conv_transpose2d
+from mycelia.ops.function.effects import stop_gradient
 from mycelia.ops.function.elementwise import sigmoid, tanh
-from mycelia.ops.function.images import adaptive_avg_pool2d, group_norm, interpolate, layer_norm, normalize
+from mycelia.ops.function.images import group_norm, layer_norm, normalize
 from mycelia.ops.function.linear import linear
-from mycelia.ops.function.losses import cross_entropy, l1_loss, mse_loss, nll_loss
+from mycelia.ops.function.losses import cosine_embedding_loss, cross_entropy, l1_loss, mse_loss, nll_loss
+from mycelia.ops.function.margin_losses import soft_margin_loss
+from mycelia.ops.function.pools import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    max_unpool2d,
+)
+from mycelia.ops.function.resizing import grid_sample, interpolate, pixel_shuffle
+from mycelia.ops.function.sliding import fold, unfold
+from mycelia.ops.inplace import write
 from mycelia.tensor.tensor import Tensor
 
 upsample = interpolate
@@ -43,14 +70,49 @@ def log_softmax(input: Tensor, dim: int | None = None, *, dtype: Any = None) -> 
     return activations.log_softmax(input if dtype is None else input.astype(dtype), _last(input, dim))
 
 
+def _in_place(function: Any, name: str) -> Any:
+    """The function's form with a trailing underscore, which overwrites the input."""
+    def overwrite(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return write(input, function(input, *args, **kwargs))
+
+    overwrite.__name__ = overwrite.__qualname__ = f"{name}_"
+    overwrite.__doc__ = f"`{name}`, written over the input."
+    return overwrite
+
+
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * sigmoid(input)``."""
-    return activations.silu(input)
+    y = activations.silu(input)
+    return write(input, y) if inplace else y
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """The input where positive, ``alpha * (exp(input) - 1)`` elsewhere."""
-    return activations.elu(input, alpha)
+    y = activations.elu(input, alpha)
+    return write(input, y) if inplace else y
+
+
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """The input between 0 and 6."""
+    y = activations.relu6(input)
+    return write(input, y) if inplace else y
+
+
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+    """The input between two bounds."""
+    y = activations.hardtanh(input, min_val, max_val)
+    return write(input, y) if inplace else y
+
+
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """The input where it is above the threshold, ``value`` elsewhere."""
+    y = activations.threshold(input, threshold, value)
+    return write(input, y) if inplace else y
+
+
+relu_, elu_, hardtanh_, threshold_, sigmoid_ = (
+    _in_place(function, function.__name__) for function in (relu, elu, hardtanh, threshold, sigmoid)
+)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
@@ -65,12 +127,25 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """While training each element is 0 with probability ``p``, and the others grow by ``1 / (1 - p)``."""
-    return drawing.dropout(input, p, training)
+    y = drawing.dropout(input, p, training)
+    return write(input, y) if inplace else y
+
+
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """While training each channel ``[n, c, ...]`` is 0 with probability ``p``, and the others grow by ``1 /
+    (1 - p)``."""
+    y = dropouts.dropout2d(input, p, training)
+    return write(input, y) if inplace else y
+
+
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """The axes from ``start_dim`` to ``end_dim`` merged into one."""
+    return shaping.flatten(input, start_dim=start_dim, end_dim=end_dim)
 
 
 def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> Tensor:
     """Elements added around the last axes."""
-    return shaping.pad(input, pad, mode, value)
+    return padding.pad(input, pad, mode, value)
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
@@ -102,58 +177,57 @@ def embedding(
     rows = shaping.gather(weight, input, 0)
     if padding_idx is None:
         return rows
-    from mycelia.ops.function.effects import stop_gradient
     padded = shaping.expand_dims(input == padding_idx % weight.shape[0], -1)
-    from mycelia.ops.function.elementwise import where
-    return where(padded, stop_gradient(rows), rows)
+    return elementwise.where(padded, stop_gradient(rows), rows)
 
 
 # -- images --------------------------------------------------------------------------------------------------
-def _pad_mode(padding: Any) -> tuple[str, Any]:
-    return (padding, 0) if isinstance(padding, str) else ("pad", padding)
+def _convolution(axes: int, function: Any) -> Any:
+    def conv(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        mode, pads = (padding, 0) if isinstance(padding, str) else ("pad", padding)
+        return function(input, weight, bias, stride, mode, pads, dilation, groups)
+
+    conv.__name__ = conv.__qualname__ = f"conv{axes}d"
+    conv.__doc__ = f"""Convolution along {axes} axes; ``padding`` is an int, one for each axis, \
+``"same"`` or ``"valid"``."""
+    return conv
 
 
-def conv2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Two-dimensional convolution; ``padding`` is an int, a pair, ``"same"`` or ``"valid"``."""
-    mode, pads = _pad_mode(padding)
-    return images.conv2d(input, weight, bias, stride, mode, pads, dilation, groups)
+conv1d, conv2d, conv3d = (
+    _convolution(axes, getattr(convolving, f"conv{axes}d")) for axes in (1, 2, 3)
+)
 
 
-def conv1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
-    """One-dimensional convolution."""
-    mode, pads = _pad_mode(padding)
-    one = [v[0] if isinstance(v, (tuple, list)) else v for v in (stride, pads, dilation)]
-    return images.conv1d(input, weight, bias, one[0], mode, one[1], one[2], groups)
+def _average(axes: int, function: Any) -> Any:
+    def pool(
+        input: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> Tensor:
+        return function(
+            input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override or 0
+        )
+
+    pool.__name__ = pool.__qualname__ = f"avg_pool{axes}d"
+    pool.__doc__ = f"The mean of each window along {axes} axes; the stride is the window's size unless given."
+    return pool
 
 
-def conv_transpose2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
-    groups: int = 1,
-    dilation: Any = 1,
-) -> Tensor:
-    """The adjoint of `conv2d`."""
-    return images.conv2d_transpose(input, weight, bias, stride, padding, output_padding, groups, dilation)
+avg_pool1d, avg_pool2d, avg_pool3d = (
+    _average(axes, getattr(pools, f"avg_pool{axes}d")) for axes in (1, 2, 3)
+)
 
 
 def max_pool2d(
@@ -164,17 +238,9 @@ def max_pool2d(
     dilation: Any = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
-) -> Tensor:
-    """The largest element of each window."""
-    return images.max_pool2d(input, kernel_size, stride, padding, dilation, return_indices, ceil_mode)
-
-
-def avg_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-               count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:
-    """The mean of each window."""
-    return images.avg_pool2d(
-        input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override or 0
-    )
+) -> Any:
+    """The largest element of each window, and where it is if ``return_indices``."""
+    return pools.max_pool2d(input, kernel_size, stride, padding, dilation, return_indices, ceil_mode)
 
 
 def batch_norm(
@@ -188,9 +254,9 @@ def batch_norm(
     eps: float = 1e-5,
 ) -> Tensor:
     """Batch normalisation over all axes but 1."""
-    from mycelia.ops.function.creating import ones_like, zeros_like
-    scale = ones_like(running_mean) if weight is None else weight
-    shift = zeros_like(running_mean) if bias is None else bias
+    channels = (input.shape[1],)
+    scale = creating.ones(channels, input.dtype) if weight is None else weight
+    shift = creating.zeros(channels, input.dtype) if bias is None else bias
     return images.batch_norm(input, running_mean, running_var, scale, shift, training, momentum, eps)
 
 
@@ -221,53 +287,18 @@ def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta:
 def kl_div(input: Tensor, target: Tensor, reduction: str = "mean", log_target: bool = False) -> Tensor:
     """The divergence of distributions; the first, and with ``log_target`` the second too, given by
     logarithms."""
-    from mycelia.ops.function.elementwise import exp
-    return losses.kl_div(input, exp(target) if log_target else target, reduction)
+    return losses.kl_div(input, elementwise.exp(target) if log_target else target, reduction)
 
 
 __all__ = [
-    "adaptive_avg_pool2d",
-    "avg_pool2d",
-    "batch_norm",
-    "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-    "conv1d",
-    "conv2d",
-    "conv_transpose2d",
-    "cross_entropy",
-    "dropout",
-    "elu",
-    "embedding",
-    "gelu",
-    "glu",
-    "group_norm",
-    "hardsigmoid",
-    "hardswish",
-    "hardtanh",
-    "interpolate",
-    "kl_div",
-    "l1_loss",
-    "layer_norm",
-    "leaky_relu",
-    "linear",
-    "log_softmax",
-    "logsigmoid",
-    "max_pool2d",
-    "mish",
-    "mse_loss",
-    "nll_loss",
-    "normalize",
-    "one_hot",
-    "pad",
-    "prelu",
-    "relu",
-    "relu6",
-    "selu",
-    "sigmoid",
-    "silu",
-    "smooth_l1_loss",
-    "softmax",
-    "softplus",
-    "tanh",
-    "upsample",
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
+    "adaptive_max_pool2d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "batch_norm", "binary_cross_entropy",
+    "binary_cross_entropy_with_logits", "conv1d", "conv2d", "conv3d", "conv_transpose2d",
+    "cosine_embedding_loss", "cross_entropy", "dropout", "dropout2d", "elu", "elu_", "embedding", "flatten",
+    "fold", "gelu", "glu", "grid_sample", "group_norm", "hardshrink", "hardsigmoid", "hardswish", "hardtanh",
+    "hardtanh_", "interpolate", "kl_div", "l1_loss", "layer_norm", "leaky_relu", "linear", "log_softmax",
+    "logsigmoid", "max_pool2d", "max_unpool2d", "mish", "mse_loss", "nll_loss", "normalize", "one_hot", "pad",
+    "pixel_shuffle", "prelu", "relu", "relu6", "relu_", "selu", "sigmoid", "sigmoid_", "silu",
+    "smooth_l1_loss", "soft_margin_loss", "softmax", "softplus", "softshrink", "tanh", "threshold",
+    "threshold_", "unfold", "upsample",
 ]

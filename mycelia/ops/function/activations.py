@@ -163,6 +163,120 @@ def glu(x: Any, axis: int = -1) -> Tensor:
     return first * Sigmoid(second)
 
 
+@composite
+def celu(x: Any, alpha: float = 1.0) -> Tensor:
+    """``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))`` (Barron 2017).
+
+    Raises:
+        TypeError: an integer tensor.
+        ValueError: alpha 0.
+    """
+    x = _float_input("celu", x)
+    if alpha == 0:
+        raise ValueError("celu: alpha must not be 0. Received: alpha=0")
+    return _piecewise(x, _expm1_below_zero(x * (1.0 / alpha)) * alpha)
+
+
+def _within(x: Tensor, bound: float) -> Tensor:
+    return comparison.LessEqual(arithmetic.Abs(x), like(bound, x))
+
+
+@composite
+def hardshrink(input: Any, lambd: float = 0.5) -> Tensor:
+    """The input, 0 where it is within ``lambd`` of 0."""
+    x = _float_input("hardshrink", input)
+    return selection.Select(_within(x, lambd), like(0, x), x)
+
+
+@composite
+def softshrink(input: Any, lambd: float = 0.5) -> Tensor:
+    """The input moved towards 0 by ``lambd``, 0 where it is within that."""
+    x = _float_input("softshrink", input)
+    return selection.Select(_within(x, lambd), like(0, x), x - arithmetic.Sign(x) * lambd)
+
+
+@composite
+def tanhshrink(input: Any) -> Tensor:
+    """``input - tanh(input)``."""
+    x = _float_input("tanhshrink", input)
+    return x - Tanh(x)
+
+
+@composite
+def threshold(input: Any, thr: float, value: float) -> Tensor:
+    """The input where it is above ``thr``, ``value`` elsewhere."""
+    x = as_tensor("threshold", input)
+    return selection.Select(comparison.Greater(x, like(thr, x)), x, like(value, x))
+
+
+@composite
+def fast_gelu(x: Any) -> Tensor:
+    """``x * sigmoid(1.702 * x)``, close to `gelu` (Hendrycks and Gimpel 2016)."""
+    x = _float_input("fast_gelu", x)
+    return x * Sigmoid(x * 1.702)
+
+
+@composite
+def swiglu(input: Any, dim: int = -1) -> Tensor:
+    """`silu` of the first half along an axis times the second (Shazeer 2020)."""
+    from mycelia.ops.function.shaping import chunk
+    first, second = chunk(input, 2, dim)
+    return silu(first) * second
+
+
+@composite
+def logit(input: Any, eps: float | None = None) -> Tensor:
+    """``log(input / (1 - input))``, the input being kept within [eps, 1 - eps]."""
+    x = _float_input("logit", input)
+    if eps is not None:
+        x = arithmetic.Minimum(arithmetic.Maximum(x, like(eps, x)), like(1.0 - eps, x))
+    return exponential.Log(x / (1.0 - x))
+
+
+def rrelu(input: Any, lower: float = 1.0 / 8, upper: float = 1.0 / 3) -> Tensor:
+    """The input, times a number drawn uniformly from [lower, upper) where it is negative (Xu et al. 2015).
+
+    Raises:
+        ValueError: bounds outside [0, 1], or the wrong way round.
+    """
+    from mycelia.ops.function.drawing import rand_like
+    x = _float_input("rrelu", input)
+    if not 0 <= lower <= upper <= 1:
+        raise ValueError(
+            f"rrelu: 0 <= lower <= upper <= 1 must hold. Received: lower={lower}, upper={upper}"
+        )
+    return _piecewise(x, x * (rand_like(x) * (upper - lower) + lower))
+
+
+def gumbel_softmax(logits: Any, tau: float = 1.0, hard: bool = False, dim: int = -1) -> Tensor:
+    """Samples of the Gumbel-softmax distribution (Jang et al. 2017).
+
+    Args:
+        logits: unnormalised log-probabilities.
+        tau: temperature, positive.
+        hard: give one-hot vectors, with the gradient of the soft samples.
+        dim: the axis of the categories.
+
+    Raises:
+        TypeError: an integer tensor.
+        ValueError: a temperature that is not positive.
+    """
+    from mycelia.ops.control import StopGradient
+    from mycelia.ops.function.drawing import rand_like
+    from mycelia.ops.function.reducing import argmax
+    from mycelia.ops.function.shaping import one_hot
+    x = _float_input("gumbel_softmax", logits)
+    if tau <= 0:
+        raise ValueError(f"gumbel_softmax: tau must be positive. Received: tau={tau}")
+    drawn = arithmetic.Maximum(rand_like(x), like(1e-20, x))
+    y = softmax((x - exponential.Log(-exponential.Log(drawn))) / tau, dim)
+    if not hard:
+        return y
+    axis = normalise_axis("gumbel_softmax", dim, x.ndim)
+    hot = cast(one_hot(argmax(y, axis), x.shape[axis], axis=axis if axis < x.ndim - 1 else -1), y.dtype)
+    return StopGradient(hot - y) + y
+
+
 def softmax(input: Any, axis: int = -1, *, dtype: Any = None) -> Tensor:
     """``exp(input)`` over its sum along an axis.
 
@@ -195,4 +309,4 @@ def softmin(x: Any, axis: int = -1, *, dtype: Any = None) -> Tensor:
     return softmax(-floating("softmin", x), axis, dtype=dtype)
 
 
-swish = silu
+swish, soft_shrink = silu, softshrink

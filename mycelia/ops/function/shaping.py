@@ -391,49 +391,6 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Tensor:
     return x
 
 
-def pad(input_x: Any, padding: Any, mode: str = "constant", value: Any = None) -> Tensor:
-    """Elements added around the last axes.
-
-    Args:
-        input_x: a tensor.
-        padding: (before, after) of the last axis, then of the one before it, and so on.
-        mode: ``"constant"``, ``"replicate"`` (the edge) or ``"reflect"`` (mirrored without the edge).
-        value: the constant; 0 unless given.
-
-    Raises:
-        ValueError: an odd number of paddings, or another mode.
-    """
-    x = as_tensor("pad", input_x)
-    counts = extents("pad", padding, "padding")
-    if len(counts) % 2 or len(counts) > 2 * x.ndim:
-        raise ValueError(
-            f"pad: padding must hold a pair for each of at most {x.ndim} axes. Received: padding={counts}"
-        )
-    pairs = [(0, 0)] * (x.ndim - len(counts) // 2) + [
-        (counts[i], counts[i + 1]) for i in range(len(counts) - 2, -1, -2)
-    ]
-    if mode == "constant":
-        cut = [(-lo if lo < 0 else 0, -hi if hi < 0 else 0) for lo, hi in pairs]
-        for axis, (lo, hi) in enumerate(cut):
-            if lo or hi:
-                x = narrow(x, axis, lo, x.shape[axis] - lo - hi)
-        grown = tuple((lo if lo > 0 else 0, hi if hi > 0 else 0) for lo, hi in pairs)
-        return movement.Pad(x, paddings=grown, value=0 if value is None else value) if _any_pair(grown) else x
-    if mode not in ("replicate", "reflect"):
-        raise ValueError(f"pad: mode must be 'constant', 'replicate' or 'reflect'. Received: mode={mode!r}")
-    for axis, (lo, hi) in enumerate(pairs):
-        if lo or hi:
-            places = np.pad(
-                np.arange(x.shape[axis]), (lo, hi), mode="edge" if mode == "replicate" else "reflect"
-            )
-            x = indexing.Gather(x, constant(places), axis=axis)
-    return x
-
-
-def _any_pair(pairs: Sequence[tuple[int, int]]) -> bool:
-    return bool([p for p in pairs if p != (0, 0)])
-
-
 def meshgrid(*inputs: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
     """Grids of coordinates: output k varies along axis k (``"ij"``), or with the first two exchanged
     (``"xy"``)."""
