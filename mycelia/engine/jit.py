@@ -385,7 +385,7 @@ def call_cell(cell: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     """An outermost Cell in GRAPH_MODE: its whole construct is one graph."""
     compiled = cell.__dict__.get("_compiled_construct")
     if compiled is None:
-        compiled = JitFunction(cell.construct)
+        compiled = JitFunction(cell.construct if cell._plain else cell._run)
         compiled.name = type(cell).__name__
         object.__setattr__(cell, "_compiled_construct", compiled)
     return compiled(*args, **kwargs)

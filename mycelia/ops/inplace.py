@@ -7,6 +7,7 @@ from typing import Any
 
 from mycelia.ir import operator as registry
 from mycelia.ops import dispatch
+from mycelia.ops.precision import converts
 from mycelia.tensor.tensor import Tensor
 
 VIEW_OPERATORS = frozenset(["Reshape", "Transpose", "StridedSlice", "BroadcastTo"])
@@ -22,13 +23,13 @@ def write(target: Tensor, value: Tensor) -> Tensor:
 
     Raises:
         ValueError: shapes differ.
-        TypeError: dtypes differ.
+        TypeError: dtypes differ (under mixed precision the value is converted).
     """
     if target.shape != value.shape:
         raise ValueError(
             f"in-place write: the value must have the target's shape {target.shape}. Received: {value.shape}"
         )
-    if target.dtype is not value.dtype:
+    if target.dtype is not value.dtype and not converts():
         raise TypeError(
             f"in-place write: the value must have the target's dtype {target.dtype.name}. Received: "
             f"{value.dtype.name}"

@@ -19,6 +19,7 @@ from mycelia.ir.dtypes import bool_
 from mycelia.ir.graph import Graph, Value
 from mycelia.ops import dispatch
 from mycelia.ops.inplace import write
+from mycelia.ops.precision import under_same_policy
 from mycelia.tensor.tensor import Tensor, new_token
 from mycelia.trace.location import user_location
 from mycelia.trace.nesting import flatten, unflatten
@@ -94,7 +95,7 @@ class _Branch:
 
     def __init__(self, name: str, run: Function) -> None:
         self.trace = Trace(name, inner=True)
-        with dispatch.interpreting(self.trace):
+        with dispatch.interpreting(under_same_policy(self.trace)):
             self.results = run()
         self.trace.forget_writes()
         self.leaves: list[Any] = []
@@ -280,10 +281,10 @@ def _loop(cond: Function, body: Function, names: Sequence[str], state: tuple) ->
         test_trace, body_trace = Trace("cond", inner=True), Trace("body", inner=True)
         for trace in (test_trace, body_trace):
             trace.arguments_of = [trace.argument(t) for t in carried]  # type: ignore[attr-defined]
-        with dispatch.interpreting(test_trace):
+        with dispatch.interpreting(under_same_policy(test_trace)):
             arguments = test_trace.arguments_of[: len(start)]  # type: ignore[attr-defined]
             test = test_trace.value_of(_predicate(_as_tensor(cond(*with_state(arguments))), "while"))
-        with dispatch.interpreting(body_trace):
+        with dispatch.interpreting(under_same_policy(body_trace)):
             arguments = body_trace.arguments_of[: len(start)]  # type: ignore[attr-defined]
             results = body(*with_state(arguments))
             outputs = _loop_results(names, structures, leaves, moving, start, results)

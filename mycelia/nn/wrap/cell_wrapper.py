@@ -7,6 +7,8 @@ from typing import Any
 from mycelia.engine.grad import value_and_grad
 from mycelia.ir.dtypes import float32
 from mycelia.nn.cell import Cell
+from mycelia.ops.inplace import write
+from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 
 
@@ -104,3 +106,79 @@ class WithGradCell(Cell):
     def construct(self, *inputs: Any) -> tuple[Tensor, ...]:
         _, gradients = value_and_grad(self.network, None, self.network.trainable_params())(*inputs)
         return gradients if self.sens == 1.0 else tuple(g * self.sens for g in gradients)
+
+
+class ForwardValueAndGrad(Cell):
+    """A network's value with its gradients: ``construct(*inputs)`` gives ``(value, gradients)``.
+
+    Args:
+        network: a Cell or function; its first result is differentiated.
+        weights: parameters to differentiate by, with ``get_by_list``.
+        get_all: gradients by all inputs instead of the first.
+        get_by_list: gradients by ``weights``; with ``get_all`` by both.
+        sens_param: whether the last input is a factor on the gradients.
+    """
+
+    def __init__(
+        self,
+        network: Any,
+        weights: Any = None,
+        get_all: bool = False,
+        get_by_list: bool = False,
+        sens_param: bool = False,
+    ) -> None:
+        super().__init__(auto_prefix=False)
+        for name, value in (("get_all", get_all), ("get_by_list", get_by_list), ("sens_param", sens_param)):
+            if not isinstance(value, bool):
+                raise TypeError(f"{self.cls_name}: {name} must be a bool. Received: {name}={value!r}")
+        if get_by_list and weights is None:
+            raise ValueError(f"{self.cls_name}: get_by_list=True needs weights. Received: weights=None")
+        self.network, self.weights = network, weights
+        self.get_all, self.get_by_list, self.sens_param = get_all, get_by_list, sens_param
+        if isinstance(network, Cell):
+            network.set_grad()
+
+    def construct(self, *inputs: Any) -> tuple[Any, Any]:
+        sens = None
+        if self.sens_param:
+            inputs, sens = inputs[:-1], inputs[-1]
+        positions = tuple(range(len(inputs))) if self.get_all else None if self.get_by_list else 0
+
+        def weighted(*arguments: Any) -> Any:
+            value = self.network(*arguments)
+            return (value, value) if sens is None else (value * sens, value)
+
+        weights = self.weights if self.get_by_list else None
+        (_, value), gradients = value_and_grad(weighted, positions, weights, has_aux=True)(*inputs)
+        return value, gradients
+
+
+class MicroBatchInterleaved(Cell):
+    """Runs a network over ``interleave_num`` equal pieces of its inputs and adds up the results."""
+
+    def __init__(self, network: Cell, interleave_num: int = 2) -> None:
+        super().__init__(auto_prefix=False)
+        from mycelia.nn.wrap.grad_accumulation import GradAccumulationCell
+
+        self.network = network
+        self.pieces = GradAccumulationCell(network, interleave_num)
+
+    def construct(self, *inputs: Any) -> Any:
+        return self.pieces(*inputs)
+
+
+class ParameterUpdate(Cell):
+    """``construct(x)`` gives a parameter the elements of ``x`` and returns it."""
+
+    def __init__(self, param: Parameter) -> None:
+        super().__init__(auto_prefix=False)
+        if not isinstance(param, Parameter):
+            raise TypeError(
+                f"{self.cls_name}: param must be a Parameter. Received: {param!r:.80} (of type "
+                f"{type(param).__name__})"
+            )
+        self._param = param
+
+    def construct(self, x: Tensor) -> Tensor:
+        write(self._param, x)
+        return self._param

@@ -9,6 +9,7 @@ from mycelia.ops.function.shaping import broadcast_to, expand_dims, reshape, tra
 from mycelia.ops.inference import broadcast_shapes
 from mycelia.ops.matrix import BatchMatMul, MatMul
 from mycelia.ops.movement import Reshape
+from mycelia.ops.precision import converts
 from mycelia.ops.promotion import as_tensor, require_tensor
 from mycelia.ops.reduction import ReduceSum
 from mycelia.tensor.tensor import Tensor
@@ -16,7 +17,7 @@ from mycelia.tensor.tensor import Tensor
 
 def _require_matrices(name: str, x: Any, y: Any) -> tuple[Tensor, Tensor]:
     x, y = require_tensor(name, x), require_tensor(name, y, "other")
-    if x.dtype is not y.dtype:
+    if x.dtype is not y.dtype and not converts():
         raise TypeError(
             f"{name}: both operands must have one dtype. Received: {x.type} and {y.type}. Convert one with "
             "astype"
