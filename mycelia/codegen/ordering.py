@@ -98,6 +98,24 @@ class _Rows:
         f.store(f.cast("trunc", place, "i32"), f.at("i32", indices, sink))
 
 
+def lanes(order: Order, target: Target) -> int:
+    """Words that are compared at once."""
+    return target.lanes(8) if order.word_bits == 64 else 1
+
+
+def _rank(f: Function, order: Order, target: Target, words: Value, rounded: Operand, own: Value) -> Value:
+    """How many of the words are smaller."""
+    width = lanes(order, target)
+    type, count = vector(width, own.type), vector(width, "i64")
+    wide = f.splat(own, width)
+    with f.loop(0, rounded, width, [constant(0, count)]) as loop:
+        other = f.load(type, f.at(own.type, words, loop.index))
+        smaller = f.cast("zext", f.icmp("ult", other, wide), count)
+        loop.next([f.binary("add", loop.carried[0], smaller)])
+    total = loop.results[0]
+    return total if width == 1 else f.call(f"llvm.vector.reduce.add.v{width}i64", "i64", total)
+
+
 def sort_ranks_text(symbol: str, order: Order, target: Target) -> str:
     """Short axes: an element's rank is how many words are smaller than its own.
 
@@ -109,7 +127,6 @@ def sort_ranks_text(symbol: str, order: Order, target: Target) -> str:
     x, y, indices, room = f.words("ptr", "ptr", "ptr", "ptr")
     units, each, n, inner, rounded = f.words(*["i64"] * 5, first=4)
     type = f"i{order.word_bits}"
-    lanes = target.lanes(8) if order.word_bits == 64 else 1
     words = f.at(type, room, f.mul(f.params[1], rounded))
     first = f.mul(f.params[1], each)
     with f.loop(n, rounded) as loop:  # larger than any word
@@ -121,15 +138,7 @@ def sort_ranks_text(symbol: str, order: Order, target: Target) -> str:
             f.store(_word(f, order, key, loop.index), f.at(type, words, loop.index))
         with f.loop(0, n) as loop:
             own = f.load(type, f.at(type, words, loop.index))
-            wide, count = f.splat(own, lanes), vector(lanes, "i64")
-            with f.loop(0, rounded, lanes, [constant(0, count)]) as others:
-                other = f.load(vector(lanes, type), f.at(type, words, others.index))
-                smaller = f.cast("zext", f.icmp("ult", other, wide), count)
-                others.next([f.binary("add", others.carried[0], smaller)])
-            rank = others.results[0]
-            if lanes > 1:
-                rank = f.call(f"llvm.vector.reduce.add.v{lanes}i64", "i64", rank)
-            rows.give(x, y, indices, rank, own)
+            rows.give(x, y, indices, _rank(f, order, target, words, rounded, own), own)
     f.ret(0)
     return str(module)
 
@@ -198,40 +207,39 @@ def first_of_order_text(symbol: str, order: Order, target: Target) -> str:
     """The k first of the order along the last axis: they are kept in a list, and most elements are only
     compared with the last one of it, a vector at a time.
 
-    Words: addresses of x, y, indices, room of k words for each chunk; units in all, per chunk; n; inner
-    (1); k.
+    Words: addresses of x, y, indices, room of k words rounded up to whole vectors for each chunk; units in
+    all, per chunk; n; k; words of a chunk's room.
     """
     module = Module()
     f = module.kernel(symbol)
     x, y, indices, room = f.words("ptr", "ptr", "ptr", "ptr")
-    units, each, n, inner, k = f.words(*["i64"] * 5, first=4)
+    units, each, n, k, rounded = f.words(*["i64"] * 5, first=4)
     type, key_type = f"i{order.word_bits}", f"i{order.key_bits}"
-    lanes = target.lanes(max(order.dtype.itemsize, 4 if order.dtype.is_float else 1))
-    words = f.at(type, room, f.mul(f.params[1], k))
+    keys = target.lanes(max(order.dtype.itemsize, 4 if order.dtype.is_float else 1))
+    words = f.at(type, room, f.mul(f.params[1], rounded))
     last = f.at(type, words, f.sub(k, 1))
     first = f.mul(f.params[1], each)
 
     def insert(rows: _Rows, place: Value) -> None:
-        """Moves a word in from the end of the list, pushing out the largest."""
+        """Puts a word where it belongs in the list, pushing out the last one."""
         new = _word(f, order, _key(f, order, rows.element(x, place)), place)
-        with f.loop(0, k, 1, [new]) as loop:
-            address = f.at(type, words, loop.index)
-            held, moving = f.load(type, address), loop.carried[0]
-            before = f.icmp("ult", moving, held)
-            f.store(f.select(before, moving, held), address)
-            loop.next([f.select(before, held, moving)])
+        rank = _rank(f, order, target, words, rounded, new)
+        here = f.at(type, words, rank)
+        nbytes = f.value(f.mul(f.sub(f.sub(k, 1), rank), order.word_bits // 8))
+        f.call("llvm.memmove.p0.p0.i64", "void", f.at(type, here, 1), here, nbytes, constant(False, "i1"))
+        f.store(new, here)
 
     def worst() -> Value:
         shifted = f.binary("lshr", f.load(type, last), constant(PLACE_BITS, type))
         return f.cast("trunc", shifted, key_type)
 
     with f.loop(first, f.minimum(f.add(first, each), units)) as unit:
-        rows = _Rows(f, order, unit.index, n, k, inner)
-        with f.loop(0, k) as loop:
+        rows = _Rows(f, order, unit.index, n, k, 1)
+        with f.loop(0, rounded) as loop:
             f.store(constant(-1, type), f.at(type, words, loop.index))
         with f.loop(0, k) as loop:
             insert(rows, loop.index)
-        whole = f.add(k, f.mul(f.div(f.sub(n, k), lanes), lanes))
+        whole = f.add(k, f.mul(f.div(f.sub(n, k), keys), keys))
 
         def scan(begin: Operand, end: Operand, width: int) -> None:
             with f.loop(begin, end, width, [worst()]) as loop:
@@ -250,7 +258,7 @@ def first_of_order_text(symbol: str, order: Order, target: Target) -> str:
 
                 loop.next(f.choose(some, look, lambda: [loop.carried[0]]))
 
-        scan(k, whole, lanes)
+        scan(k, whole, keys)
         scan(whole, n, 1)
         with f.loop(0, k) as loop:
             rows.give(x, y, indices, loop.index, f.load(type, f.at(type, words, loop.index)))

@@ -22,6 +22,12 @@ def _chunks(units: int, n: int, cost: int) -> tuple[int, int]:
     return each, -(-units // each)
 
 
+def _rounded(count: int, order: Order, target: Target) -> int:
+    """Words up to whole vectors."""
+    width = generator.lanes(order, target)
+    return -(-count // width) * width
+
+
 class Ordering(KernelBase):
     def accepts(self, node: Node, target: Target) -> Refusal | None:
         n = static_shape(node.inputs[0])[node.attrs.get("axis", -1)]
@@ -48,8 +54,7 @@ class Sort(Ordering):
         order = Order(node.inputs[0].dtype, bool(node.attrs["descending"]), inner == 1)
         if n > SHORT[order.word_bits]:
             return [self.radix(node, order, units, n, inner, n)]
-        lanes = target.lanes(8) if order.word_bits == 64 else 1
-        rounded = -(-n // lanes) * lanes
+        rounded = _rounded(n, order, target)
         each = max(1, SMALLEST_CHUNK // (n * rounded))
         chunks = -(-units // each)
         symbol = f"sort_ranks_{order.key}"
@@ -73,8 +78,9 @@ class TopK(Ordering):
         if k > FEW:
             return [self.radix(node, order, units, n, 1, k)]
         each, chunks = _chunks(units, n, 1)
+        rounded = _rounded(k, order, target)
         symbol = f"first_of_order_{order.key}"
         code = Code(symbol, symbol, lambda: generator.first_of_order_text(symbol, order, target))
-        room = Work(chunks * k * order.word_bits // 8, "words")
-        words: list[Arg] = [In(0), Out(0), Out(1), room, units, each, n, 1, k]
+        room = Work(chunks * rounded * order.word_bits // 8, "words")
+        words: list[Arg] = [In(0), Out(0), Out(1), room, units, each, n, k, rounded]
         return [Call(code, words, chunks)]
