@@ -204,7 +204,7 @@ class Guards:
             get = lambda cell=cell, name=name: vars(cell).get(name, MISSING)
             if type(value) in (list, dict):
                 self.cell_reads.append(
-                    Read(f"{path}.{name}", lambda get=get: _contents(get()), _contents(value))
+                    Read(f"{path}.{name}", lambda get=get: _contents(get()), _contents(value), by_value=True)
                 )
             else:
                 self.cell_reads.append(Read(f"{path}.{name}", get, value))

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mycelia.nn.optim.optimizer import Optimizer, check_at_least, check_fraction, in_dtype_of
-from mycelia.ops.arithmetic import Maximum, Square
+import numpy as np
+
+from mycelia.nn.optim import rules
+from mycelia.nn.optim.optimizer import Optimizer, check_at_least, check_fraction, in_dtype_of, store
+from mycelia.ops.arithmetic import Maximum
 from mycelia.ops.exponential import Sqrt
 from mycelia.ops.inplace import write
+from mycelia.ops.movement import Reshape
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 
@@ -29,6 +33,8 @@ class Adam(Optimizer):
         use_amsgrad: the largest v so far in the place of v.
         use_lazy, use_offload: not supported; must be False.
     """
+
+    power_shape: tuple[int, ...] = ()
 
     def __init__(
         self,
@@ -54,32 +60,53 @@ class Adam(Optimizer):
         )
         self.eps = check_at_least("Adam", "eps", eps, exclusive=True)
         self.use_nesterov, self.use_amsgrad = bool(use_nesterov), bool(use_amsgrad)
-        self.beta1_power = Parameter(self.precision(1), name="beta1_power")
-        self.beta2_power = Parameter(self.precision(1), name="beta2_power")
+        self.beta1_power = Parameter(np.ones(self.power_shape, self.precision), name="beta1_power")
+        self.beta2_power = Parameter(np.ones(self.power_shape, self.precision), name="beta2_power")
         self.moment1 = self.moments_like("moment1")
         self.moment2 = self.moments_like("moment2")
         if self.use_amsgrad:
             self.vhat = self.moments_like("vhat")
 
     def construct(self, gradients: Sequence[Tensor]) -> tuple[bool, ...]:
-        rates, b1, b2 = self.rates(), self.beta1, self.beta2
-        power1, power2 = self.beta1_power * b1, self.beta2_power * b2
-        write(self.beta1_power, power1)
-        write(self.beta2_power, power2)
-        correction = Sqrt(1.0 - power2) / (1.0 - power1)
-        for i, (parameter, g) in enumerate(zip(self.parameters, self.gradients_of_step(gradients))):
-            m = self.moment1[i] * b1 + g * (1.0 - b1)
-            v = self.moment2[i] * b2 + Square(g) * (1.0 - b2)
-            write(self.moment1[i], m)
-            write(self.moment2[i], v)
-            if self.use_amsgrad:
-                v = Maximum(self.vhat[i], v)
-                write(self.vhat[i], v)
-            ahead = m * b1 + g * (1.0 - b1) if self.use_nesterov else m
-            rate = rates[i] * in_dtype_of(correction, parameter)
-            write(parameter, parameter - rate * ahead / (Sqrt(v) + self.eps))
-        self.advance()
-        return (True,) * len(self.parameters)
+        power1, power2 = self.beta1_power * self.beta1, self.beta2_power * self.beta2
+        store([self.beta1_power, self.beta2_power], [power1, power2])
+        correction = Reshape(Sqrt(1.0 - power2) / (1.0 - power1), shape=())
+        largest = self.vhat if self.use_amsgrad else (None,) * len(self.parameters)
+        for w, g, rate, m, v, vhat in self.members(gradients, self.moment1, self.moment2, largest):
+            new_m, new_v = rules.moments(g, m, v, self.beta1, self.beta2)
+            top = new_v if vhat is None else Maximum(vhat, new_v)
+            rate = rate * in_dtype_of(correction, w)
+            new_w = rules.adam_step(w, g, new_m, top, rate, self.beta1, self.eps, self.use_nesterov)
+            store([m, v, vhat, w], [new_m, new_v, top, new_w])
+        return self.done()
+
+
+class AdamOffload(Adam):
+    """`Adam` under the name of the variant that elsewhere keeps its moments in the host's memory."""
+
+    power_shape = (1,)
+
+    def __init__(
+        self,
+        params: Any,
+        learning_rate: Any = 1e-3,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+        use_locking: bool = False,
+        use_nesterov: bool = False,
+        weight_decay: Any = 0.0,
+        loss_scale: float = 1.0,
+    ) -> None:
+        super().__init__(
+            params, learning_rate, beta1, beta2, eps, use_locking, use_nesterov, weight_decay, loss_scale
+        )
+
+
+class LazyAdam(AdamOffload):
+    """`Adam` under the name of the variant that skips rows without a sparse gradient; gradients here are
+    dense,
+    where both are the same."""
 
 
 class AdamWeightDecay(Optimizer):
@@ -114,20 +141,12 @@ class AdamWeightDecay(Optimizer):
         self.moments2 = self.moments_like("adam_v")
 
     def construct(self, gradients: Sequence[Tensor]) -> tuple[bool, ...]:
-        rates, b1, b2 = self.rates(), self.beta1, self.beta2
-        decay = self.get_weight_decay()
-        decays = decay if self.is_group else (decay,) * len(self.parameters)
-        for i, (parameter, g) in enumerate(
-            zip(self.parameters, self.gradients_of_step(gradients, decay=False))
+        decays = self.decays()
+        for i, (w, g, rate, m, v) in enumerate(
+            self.members(gradients, self.moments1, self.moments2, decay=False)
         ):
-            m = self.moments1[i] * b1 + g * (1.0 - b1)
-            v = self.moments2[i] * b2 + Square(g) * (1.0 - b2)
-            write(self.moments1[i], m)
-            write(self.moments2[i], v)
-            update = m / (Sqrt(v) + self.eps)
-            if self.exec_weight_decay and self.decay_flags[i]:
-                d = decays[i]
-                update = update + parameter * (in_dtype_of(d, parameter) if isinstance(d, Tensor) else d)
-            write(parameter, parameter - rates[i] * update)
-        self.advance()
-        return (True,) * len(self.parameters)
+            new_m, new_v = rules.moments(g, m, v, self.beta1, self.beta2)
+            store([m, v], [new_m, new_v])
+            update = new_m / (Sqrt(new_v) + self.eps)
+            write(w, w - rate * (update if decays[i] is None else update + w * decays[i]))
+        return self.done()

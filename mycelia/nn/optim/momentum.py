@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mycelia.nn.optim.optimizer import Optimizer, check_at_least, in_dtype_of
-from mycelia.ops.inplace import write
+from mycelia.nn.optim import rules
+from mycelia.nn.optim.optimizer import Optimizer, check_at_least, in_dtype_of, store
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 
@@ -46,13 +46,7 @@ class Momentum(Optimizer):
         self.moments = self.moments_like("moments")
 
     def construct(self, gradients: Sequence[Tensor]) -> tuple[bool, ...]:
-        rates = self.rates()
-        for parameter, moment, g, rate in zip(
-            self.parameters, self.moments, self.gradients_of_step(gradients), rates
-        ):
-            momentum = in_dtype_of(self.momentum, parameter)
-            v = moment * momentum + g
-            write(moment, v)
-            write(parameter, parameter - rate * (g + v * momentum if self.use_nesterov else v))
-        self.advance()
-        return (True,) * len(self.parameters)
+        for w, g, rate, moment in self.members(gradients, self.moments):
+            step, v = rules.heavy_ball(g, moment, in_dtype_of(self.momentum, w), self.use_nesterov)
+            store([moment, w], [v, w - rate * step])
+        return self.done()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from mycelia.ir.dtypes import float64
+from mycelia.ir.dtypes import DType, float32, float64
 from mycelia.nn.cell import Cell
 from mycelia.nn.layer.container import CellList
 from mycelia.nn.learning_rate_schedule import LearningRateSchedule
@@ -298,6 +298,31 @@ class Optimizer(Cell):
             for g, flag in zip(checked, self.grad_centralization_flags)
         ]
 
+    def decays(self) -> tuple[Any, ...]:
+        """The step's weight decay for each parameter in its dtype, None for those that are spared."""
+        if not self.exec_weight_decay:
+            return (None,) * len(self.parameters)
+        amount = self.get_weight_decay()
+        each = amount if self.is_group else (amount,) * len(self.parameters)
+        return tuple(
+            _factor(d, p) if flag else None for d, p, flag in zip(each, self.parameters, self.decay_flags)
+        )
+
+    def members(self, gradients: Sequence[Tensor], *states: Any, decay: bool = True) -> Iterator[tuple]:
+        """``(parameter, gradient, rate, *its states)`` for each parameter, as `gradients_of_step` gives
+        them."""
+        return zip(self.parameters, self.gradients_of_step(gradients, decay), self.rates(), *states)
+
+    def done(self) -> tuple[bool, ...]:
+        """Counts the step; what `construct` returns."""
+        self.advance()
+        return (True,) * len(self.parameters)
+
+    @property
+    def learning_dtype(self) -> DType:
+        """What rates and their like are computed in."""
+        return float64 if self.precision is np.float64 else float32
+
     def _checked(self, gradients: Sequence[Tensor]) -> list[Tensor]:
         if isinstance(gradients, Tensor):
             gradients = (gradients,)
@@ -319,9 +344,21 @@ class Optimizer(Cell):
         """Counts the step; to be called after the rates of the step were taken."""
         write(self.global_step, self.global_step + 1)
 
-    def moments_like(self, prefix: str, init: str = "zeros") -> ParameterTuple:
-        """State for each parameter, named ``prefix.NAME``."""
-        return self.parameters.clone(prefix, init)
+    def moments_like(self, prefix: str, init: Any = "zeros") -> ParameterTuple:
+        """State for each parameter, named ``prefix.NAME``, that starts at "zeros", "ones", or a number."""
+        if isinstance(init, str):
+            return self.parameters.clone(prefix, init)
+        return ParameterTuple(
+            Parameter(np.full(p.shape, init, p.dtype.numpy), name=f"{prefix}.{p.name}")
+            for p in self.parameters
+        )
+
+
+def store(targets: Sequence[Any], values: Sequence[Any]) -> None:
+    """Writes each value to its target; None stands for state that an optimizer does without."""
+    for target, value in zip(targets, values):
+        if target is not None and value is not None:
+            write(target, value)
 
 
 def in_dtype_of(x: Tensor, parameter: Tensor) -> Tensor:

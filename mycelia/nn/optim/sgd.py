@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mycelia.nn.optim.optimizer import Optimizer, check_at_least, in_dtype_of
+from mycelia.nn.optim import rules
+from mycelia.nn.optim.optimizer import Optimizer, check_at_least, in_dtype_of, store
 from mycelia.ops.inplace import write
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
@@ -53,23 +54,12 @@ class SGD(Optimizer):
         self.stat = self.moments_like("stat", "ones")  # ones until the first step
 
     def construct(self, gradients: Sequence[Tensor]) -> tuple[bool, ...]:
-        rates = self.rates()
-        steps = zip(self.parameters, self.accum, self.stat, self.gradients_of_step(gradients), rates)
-        for parameter, accum, stat, g, rate in steps:
+        for w, g, rate, accum, stat in self.members(gradients, self.accum, self.stat):
             if self.uses_momentum:
-                g = self._with_momentum(parameter, accum, stat, g)
-            write(parameter, parameter - rate * g)
-        self.advance()
-        return (True,) * len(self.parameters)
-
-    def _with_momentum(self, parameter: Parameter, accum: Parameter, stat: Parameter, g: Tensor) -> Tensor:
-        momentum = in_dtype_of(self.momentum, parameter)
-        # stat is 1 at the first step, where v is g, and 0 after it
-        v = (
-            accum * momentum + g * (1.0 - self.dampening * (1.0 - stat))
-            if self.dampening
-            else accum * momentum + g
-        )
-        write(accum, v)
-        write(stat, stat * 0.0)
-        return g + v * momentum if self.nesterov else v
+                # stat is 1 until the first step, which takes the whole gradient, and 0 after it
+                share = 1.0 - self.dampening * (1.0 - stat) if self.dampening else None
+                momentum = in_dtype_of(self.momentum, w)
+                g, v = rules.heavy_ball(g, accum, momentum, self.nesterov, share)
+                store([accum, stat], [v, stat * 0.0])
+            write(w, w - rate * g)
+        return self.done()
