@@ -117,17 +117,21 @@ class Dataset:
             input_columns: columns handed to the first operation; default: the first ones, as many as it
                 takes.
             output_columns: names of the results; default: the input's.
-            num_parallel_workers, python_multiprocessing, max_rowsize, cache, callbacks, offload: accepted;
-            operations
-                work on whole blocks of rows instead of on many threads.
+            num_parallel_workers: workers of Python functions; operations work on whole blocks of rows
+                instead.
+                Default: the program's own thread, unless `config.set_num_parallel_workers` said otherwise.
+            python_multiprocessing: whether the workers are processes; else threads.
+            max_rowsize, cache, callbacks, offload: accepted.
 
         Raises:
             ValueError: a column that does not exist, or one too many.
-            RuntimeError: an operation failed; the message names it, the column, and the row's shape.
+            RuntimeError: an operation failed; the message names it, the row with its columns' shapes, and the
+                line of a Python function. A worker process died.
         """
         from mycelia.dataset.nodes import MapDataset
         _known("map", kwargs, {"python_multiprocessing", "max_rowsize", "cache", "callbacks", "offload"})
-        return MapDataset(self, operations, input_columns, output_columns)
+        return MapDataset(self, operations, input_columns, output_columns, num_parallel_workers,
+                          kwargs.get("python_multiprocessing", False))
 
     def batch(self, batch_size: int | Callable[[Any], int], drop_remainder: bool = False,
               num_parallel_workers: int | None = None, **kwargs: Any) -> Dataset:

@@ -10,6 +10,7 @@ import weakref
 from mycelia.dataset import config
 from mycelia.dataset.block import Block
 from mycelia.dataset.dataset import Dataset, Stream
+from mycelia.dataset.workers import cpus
 
 
 def prefetched(dataset: Dataset) -> Stream:
@@ -19,14 +20,9 @@ def prefetched(dataset: Dataset) -> Stream:
     order; so do pipelines without batches, whose rows are read in blocks as it is. One CPU gains nothing.
     """
     stream = dataset.open(dataset.draws())
-    if not dataset.pure or dataset.read_ahead > 1 or len(_cpus()) < 2:
+    if not dataset.pure or dataset.read_ahead > 1 or cpus() < 2:
         return stream
     return _Prefetched(stream, config.get_prefetch_size())
-
-
-def _cpus() -> set[int]:
-    affinity = getattr(os, "sched_getaffinity", None)
-    return affinity(0) if affinity is not None else set(range(os.cpu_count() or 1))
 
 
 _open: weakref.WeakSet[_Prefetched] = weakref.WeakSet()

@@ -12,6 +12,7 @@ _SHARDED = 5489
 
 _seed: int | None = None
 _eager: list[np.random.Generator] = []
+_eager_seed: int | None = None
 _generation = 0  # counts the calls that set a seed: each starts the epochs of every pipeline anew
 
 
@@ -21,7 +22,7 @@ def set_seed(seed: int) -> None:
     global _seed, _generation
     _seed = seed
     _generation += 1
-    _eager.clear()
+    seed_eager(seed)
 
 
 def get_seed() -> int | None:
@@ -31,8 +32,26 @@ def get_seed() -> int | None:
 def eager_generator() -> np.random.Generator:
     """Where a random operation draws from when it is called on an image outside of any pipeline."""
     if not _eager:
-        _eager.append(np.random.default_rng(_seed))
+        _eager.append(np.random.default_rng(_eager_seed))
     return _eager[0]
+
+
+def seed_eager(seed: int) -> None:
+    """Makes operations that are called directly draw from `seed` on."""
+    global _eager_seed
+    _eager_seed = seed
+    _eager.clear()  # the generator is made when one is asked for
+
+
+def eager_state() -> Any:
+    """Where the generator of operations that are called directly stands; see `restore_eager`."""
+    return _eager_seed, [(generator, generator.bit_generator.state) for generator in _eager]
+
+
+def restore_eager(state: Any) -> None:
+    """Goes back to the generator of an `eager_state`."""
+    global _eager_seed
+    _eager_seed, _eager[:] = state[0], [generator for generator, _ in state[1]]
 
 
 class Draws:

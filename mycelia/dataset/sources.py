@@ -10,6 +10,7 @@ from mycelia.dataset.block import Block, as_array, describe
 from mycelia.dataset.dataset import Dataset, Stream, column_names
 from mycelia.dataset.randomness import Draws
 from mycelia.dataset.samplers import BaseSampler, sampler_for
+from mycelia.dataset.workers import RowError, Serial, checked_workers, user_line, workers_for
 from mycelia.ir.dtypes import DType
 
 
@@ -20,8 +21,9 @@ class MappableDataset(Dataset):
     """
 
     def __init__(self, sampler: Any, shuffle: bool | None, num_samples: int | None, num_shards: int | None,
-                 shard_id: int | None) -> None:
+                 shard_id: int | None, num_parallel_workers: int | None = None) -> None:
         super().__init__()
+        checked_workers(type(self).__name__, num_parallel_workers)
         self.sampler: BaseSampler = sampler_for(type(self).__name__, sampler, shuffle, num_samples,
                                                 num_shards, shard_id)
 
@@ -56,7 +58,11 @@ class MappableDataset(Dataset):
         return self.sampler.count(self._length())
 
     def open(self, draws: Draws) -> Stream:
-        return _Sampled(self, self.sampler.order(self._length(), draws.generator(self)))
+        return _Sampled(self, self._order(draws.generator(self)))
+
+    def _order(self, rng: np.random.Generator) -> np.ndarray:
+        """Indices of the rows of one epoch."""
+        return self.sampler.order(self._length(), rng)
 
 
 class _Sampled(Stream):
@@ -91,7 +97,7 @@ class NumpySlicesDataset(MappableDataset):
                  num_samples: int | None = None, num_parallel_workers: int | None = 1,
                  shuffle: bool | None = None, sampler: Any = None, num_shards: int | None = None,
                  shard_id: int | None = None) -> None:
-        super().__init__(sampler, shuffle, num_samples, num_shards, shard_id)
+        super().__init__(sampler, shuffle, num_samples, num_shards, shard_id, num_parallel_workers)
         if hasattr(data, "to_dict") and hasattr(data, "columns"):  # a DataFrame
             data = {str(name): data[name].to_numpy() for name in data.columns}
         if isinstance(data, dict):
@@ -127,11 +133,10 @@ class _RandomAccess(MappableDataset):
     """Rows of an object with `__getitem__` and `__len__`."""
 
     read_ahead = 1
-    pure = False
 
     def __init__(self, owner: GeneratorDataset, *sampling: Any) -> None:
         super().__init__(*sampling)
-        self.owner = owner
+        self.owner, self.pure = owner, owner.in_processes
 
     def get_col_names(self) -> list[str]:
         return self.owner.get_col_names()
@@ -139,8 +144,61 @@ class _RandomAccess(MappableDataset):
     def _length(self) -> int:
         return len(self.owner.source)
 
-    def _rows(self, indices: np.ndarray) -> Block:
-        return Block.of_rows(self.owner.columns, [self.owner.row(self.owner.source[int(i)]) for i in indices])
+    def open(self, draws: Draws) -> Stream:
+        rng = draws.generator(self)
+        return _Fetched(self.owner, self.sampler.order(self._length(), rng), int(rng.integers(2**63)))
+
+
+class _Item:
+    """One row of a source by its index; worker processes get a copy of it."""
+
+    def __init__(self, source: Any) -> None:
+        self.source = source
+
+    def __call__(self, index: int | list[int]) -> Any:
+        return self.source[index] if isinstance(index, int) else [self.source[i] for i in index]
+
+
+class _Fetched(Stream):
+    """Rows at given indices of a source of the user's, read by its workers, a few more at a time than asked
+    for."""
+
+    def __init__(self, owner: GeneratorDataset, order: np.ndarray, base: int) -> None:
+        self.owner, self.order, self.at = owner, order.tolist(), 0
+        self.runner = workers_for(_Item(owner.source), base, owner.workers, owner.processes,
+                                  "GeneratorDataset")
+        self.least = 1 if type(self.runner) is Serial else 2 * (owner.workers or 1)
+        self.ready: Block | None = None
+
+    def read(self, count: int) -> Block | None:
+        if self.ready is None:
+            indices = self.order[self.at:self.at + max(count, self.least)]
+            if not indices:
+                self.runner.close()
+                return None
+            self.ready = Block.of_rows(self.owner.columns, self._rows(indices))
+            self.at += len(indices)
+        block = self.ready
+        self.ready = block.slice(count, block.size) if count < block.size else None
+        return block.slice(0, count)
+
+    def _rows(self, indices: list[int]) -> list[list[np.ndarray]]:
+        try:
+            items = self.runner.map(indices, self.at)
+        except RowError as error:
+            index = indices[error.row]
+            raise RuntimeError(f"GeneratorDataset: the source failed at index {index}: "
+                               f"{error}") from error.error
+        rows = []
+        for index, item in zip(indices, items):
+            try:
+                rows.append(self.owner.row(item))
+            except (RuntimeError, TypeError) as error:
+                raise type(error)(f"{error} (at index {index})") from error.__cause__
+        return rows
+
+    def close(self) -> None:
+        self.runner.close()
 
 
 class GeneratorDataset(Dataset):
@@ -156,8 +214,10 @@ class GeneratorDataset(Dataset):
         shuffle, sampler, num_shards, shard_id: for an object with `__getitem__` only, which is shuffled by
             default.
         num_samples: at most so many rows.
-        num_parallel_workers, python_multiprocessing, max_rowsize: accepted; rows are made in the program's
-            own thread.
+        num_parallel_workers: workers that read rows of an object with `__getitem__`; an iterator has one.
+        python_multiprocessing: whether several workers are processes (forked, unless
+            `config.set_multiprocessing_start_method` says otherwise); else threads.
+        max_rowsize: accepted.
         batch_sampler: yields lists of indices; each becomes one row, stacked.
         collate_fn: a function of the rows of one list of `batch_sampler` that returns the columns, instead of
             stacking.
@@ -178,6 +238,12 @@ class GeneratorDataset(Dataset):
                  shard_id: int | None = None, python_multiprocessing: bool = True, max_rowsize: Any = None,
                  batch_sampler: Any = None, collate_fn: Callable[[list[Any]], Any] | None = None) -> None:
         super().__init__()
+        self.workers = checked_workers("GeneratorDataset", num_parallel_workers)
+        self.processes = python_multiprocessing
+        if not isinstance(python_multiprocessing, bool):
+            raise TypeError("GeneratorDataset: python_multiprocessing must be a bool. Received: "
+                            f"python_multiprocessing={python_multiprocessing!r}")
+        self.in_processes = python_multiprocessing and (self.workers or 1) > 1
         self.pure, self.read_ahead = False, 1
         if schema is not None or column_names is None:
             raise ValueError("GeneratorDataset: column_names must be given (a schema is not supported)")
@@ -204,7 +270,7 @@ class GeneratorDataset(Dataset):
             raise RuntimeError("GeneratorDataset: collate_fn needs a batch_sampler")
         elif random_access:
             self.inner = _RandomAccess(self, sampler, shuffle, num_samples, num_shards, shard_id)
-            self.children = (self.inner,)
+            self.children, self.pure = (self.inner,), self.inner.pure
         else:
             if not callable(source) and not hasattr(source, "__iter__"):
                 raise TypeError("GeneratorDataset: source must be a function that returns an iterator, an "
@@ -239,11 +305,19 @@ class GeneratorDataset(Dataset):
 
     def _batches(self) -> Iterator[Any]:
         for indices in self.batch_sampler:
-            items = [self.source[int(i)] for i in indices]
+            items = [self._item(int(i)) for i in indices]
             if self.collate_fn is not None:
                 yield self.collate_fn(items)
             else:
                 yield tuple(np.stack(column) for column in zip(*map(self.row, items)))
+
+    def _item(self, index: int) -> Any:
+        try:
+            return self.source[index]
+        except Exception as error:
+            raise RuntimeError(f"GeneratorDataset: the source failed at index {index}: "
+                               f"{type(error).__name__}: "
+                               f"{error}{user_line(error)}") from error
 
     def row(self, item: Any) -> list[np.ndarray]:
         """The arrays of a row, checked against the names and types of the columns."""
@@ -269,7 +343,7 @@ class GeneratorDataset(Dataset):
 
 class _Generated(Stream):
     def __init__(self, node: GeneratorDataset, items: Iterator[Any]) -> None:
-        self.node, self.items, self.left = node, items, node.num_samples
+        self.node, self.items, self.left, self.number = node, items, node.num_samples, 0
 
     def read(self, count: int) -> Block | None:
         if self.left is not None:
@@ -277,10 +351,15 @@ class _Generated(Stream):
             self.left -= count
         rows = []
         for _ in range(count):
-            item = next(self.items, self)
+            try:
+                item = next(self.items, self)
+            except Exception as error:
+                raise RuntimeError(f"GeneratorDataset: the source failed at row {self.number}: "
+                                   f"{type(error).__name__}: {error}{user_line(error)}") from error
             if item is self:
                 break
             rows.append(self.node.row(item))
+            self.number += 1
         return Block.of_rows(self.node.columns, rows) if rows else None
 
     def close(self) -> None:

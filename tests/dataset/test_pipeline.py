@@ -229,12 +229,12 @@ def fails(x):
         (
             lambda d: d.map(fails, "x"),
             RuntimeError,
-            r"map: function fails failed on column 'x': int64\[\]: ZeroDivisionError: no luck",
+            r"map: function fails failed on row 0, column 'x': int64\[\]: ZeroDivisionError: no luck",
         ),
         (
             lambda d: d.map(vision.HWC2CHW(), "x"),
             RuntimeError,
-            r"map: HWC2CHW failed on column 'x': int64\[\]: ValueError: "
+            r"map: HWC2CHW failed on row 0, column 'x': int64\[\]: ValueError: "
             r"HWC2CHW: must have an image \[H, W, C\] or \[H, W\]. Received: int64\[\]",
         ),
         (lambda d: d.map(lambda x: x, "y"), ValueError, "map: column 'y' does not exist. The columns are: x"),

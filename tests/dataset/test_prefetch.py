@@ -24,7 +24,7 @@ class Failing(Operation):
 
 @pytest.fixture(autouse=True)
 def two_cpus(monkeypatch):
-    monkeypatch.setattr(prefetch, "_cpus", lambda: {0, 1})
+    monkeypatch.setattr(prefetch, "cpus", lambda: 2)
 
 
 def workers():
@@ -62,7 +62,7 @@ def test_an_error_comes_where_its_batch_would_and_ends_the_thread():
     iterator = numbers().map(Failing()).batch(2).create_tuple_iterator(output_numpy=True)
     assert [next(iterator)[0].tolist() for _ in range(2)] == [[0, 1], [2, 3]]
     with pytest.raises(
-        RuntimeError, match=r"map: Failing failed on column 'x': int32\[\]: ArithmeticError: five"
+        RuntimeError, match=r"map: Failing failed on row 5, column 'x': int32\[\]: ArithmeticError: five"
     ):
         next(iterator)
     assert none_left()

@@ -214,7 +214,11 @@ def explode():
         ),
         ((lambda: 3, ["a"]), TypeError, "source function must return an iterator. Received: 3"),
         ((3, ["a"]), TypeError, "source must be a function that returns an iterator"),
-        ((explode, ["a"]), KeyError, "inside"),
+        (
+            (explode, ["a"]),
+            RuntimeError,
+            r"the source failed at row 1: KeyError: 'inside' \(at .*test_sources.py:\d+, in explode\)",
+        ),
         ((lambda: iter([]), None), ValueError, "column_names must be given"),
     ],
 )

@@ -10,6 +10,14 @@ from mycelia.dataset.block import Column, as_array, column_of
 from mycelia.dataset.randomness import eager_generator
 
 
+class BlockRowError(Exception):
+    """An error at one row of a block."""
+
+    def __init__(self, row: int, error: Exception) -> None:
+        super().__init__(row, error)
+        self.row, self.error = row, error
+
+
 class Operation:
     """An operation on one element of a row.
 
@@ -22,8 +30,8 @@ class Operation:
     pure = True  # False if it calls functions of the user's
 
     def stack(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray | list[np.ndarray]:
-        rows = [as_array(self.sample(row, rng)) for row in map(np.asarray, x)]
-        return rows if not rows else column_of(rows)
+        column = self._samples(x, rng)
+        return column if isinstance(column, np.ndarray) else list(column)
 
     def sample(self, x: Any, rng: np.random.Generator) -> Any:
         return self.stack(as_array(x)[np.newaxis], rng)[0]
@@ -35,7 +43,16 @@ class Operation:
         column = columns[0]
         if isinstance(column, np.ndarray):
             return [self.stack(column, rng)]
-        return [column_of([as_array(self.sample(row, rng)) for row in column])]
+        return [self._samples(column, rng)]
+
+    def _samples(self, column: Column, rng: np.random.Generator) -> Column:
+        rows = []
+        for i, row in enumerate(column):
+            try:
+                rows.append(as_array(self.sample(np.asarray(row), rng)))
+            except Exception as error:
+                raise BlockRowError(i, error) from error
+        return column_of(rows) if rows else column
 
     def __call__(self, x: Any) -> Any:
         return self.sample(x, eager_generator())
