@@ -291,7 +291,19 @@ on_change("save_graphs_path", _save_graphs)
 on_change("device_target", set_default_device)
 
 
+_PARALLEL = (
+    "ParallelMode",
+    "get_auto_parallel_context",
+    "reset_auto_parallel_context",
+    "set_auto_parallel_context",
+)
+
+
 def __getattr__(name: str) -> Any:
     if name == "mode":
         return _mode.current
+    if name in _PARALLEL:
+        from mycelia.common import parallel_context
+
+        return getattr(parallel_context, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
