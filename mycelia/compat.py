@@ -23,6 +23,12 @@ MOVED = {
     "mindspore.ops.functional": "mycelia.ops",
     "mindspore.ops.operations": "mycelia.ops",
     "mindspore.ops.composite": "mycelia.ops",
+    "mindspore.ops.auto_generate.gen_ops_def": "mycelia.ops.auto_generate",
+    "mindspore.ops.auto_generate.gen_ops_prim": "mycelia.ops.auto_generate",
+    **{
+        f"mindspore.ops.function.{part}_func": "mycelia.ops"
+        for part in ("array", "clip", "image", "linalg", "math", "nn", "other", "random", "spectral")
+    },
     "mindspore.context": "mycelia.common.context",
     "mindspore.device_context": "mycelia.common.device_context",
     "mindspore.common.tensor": "mycelia.tensor.tensor",

@@ -30,12 +30,15 @@ from mycelia.ops import (  # noqa: F401  (importing a family registers its opera
     softmaxes,
     trigonometric,
 )
-from mycelia.ops import primitives as _primitives  # noqa: F401  (makes the classes)
+from mycelia.ops import network_primitives as _network_primitives  # noqa: F401  (makes the classes)
+from mycelia.ops import primitives as _primitives  # noqa: F401
 from mycelia.ops import tensor_methods as _tensor_methods
 from mycelia.ops.function import (
     activations,
+    attention,
     convolving,
     creating,
+    detection,
     drawing,
     dropouts,
     effects,
@@ -53,6 +56,7 @@ from mycelia.ops.function import (
 )
 from mycelia.ops.generator import Generator, default_generator
 from mycelia.ops.mapping import HyperMap, Map, MultitypeFuncGraph, constexpr, partial
+from mycelia.ops.op_info_register import DataType
 from mycelia.ops.primitive import PRIMITIVES as _PRIMITIVES
 from mycelia.ops.primitive import Primitive
 
@@ -65,14 +69,14 @@ _FUNCTIONS = {
         clip clip_by_value cos cosh div divide eq equal erf erfc exp exp2 expm1 floor floor_div floor_divide
         floor_mod fmod ge greater greater_equal gt hypot inv isclose isfinite isinf isnan le lerp less
         less_equal log log10 log1p log2 logaddexp logical_and logical_not logical_or logical_xor lt
-        masked_fill maximum minimum mod mul multiply nan_to_num ne neg negative not_equal pow real_div
-        reciprocal remainder rint round rsqrt select sigmoid sign sin sinh sqrt square sub subtract tan tanh
-        tensor_add tensor_div tensor_exp tensor_floordiv tensor_ge tensor_gt tensor_le tensor_lt tensor_mod
-        tensor_mul tensor_pow tensor_sub true_divide trunc where xlogy""",
+        masked_fill maximum minimum mixed_precision_cast mod mul multiply nan_to_num ne neg negative
+        not_equal pow real_div reciprocal remainder rint round rsqrt select sigmoid sign sin sinh sqrt
+        square sub subtract tan tanh tensor_add tensor_div tensor_exp tensor_floordiv tensor_ge tensor_gt
+        tensor_le tensor_lt tensor_mod tensor_mul tensor_pow tensor_sub true_divide trunc where xlogy""",
     reducing: """
-        all amax amin any argmax argmin argsort count_nonzero cummax cummin cumprod cumsum logcumsumexp
-        logsumexp max mean median min norm prod reduce_max reduce_mean reduce_min reduce_sum sort std sum
-        topk var""",
+        all amax amin any argmax argmin argsort count_nonzero cummax cummin cumprod cumsum intopk
+        logcumsumexp logsumexp max mean median min norm prod reduce_max reduce_mean reduce_min reduce_sum
+        sort std sum top_k topk var""",
     shaping: """
         argwhere broadcast_to cat chunk concat dtype expand_dims flatten flip gather gather_elements
         gather_nd index_select is_tensor meshgrid moveaxis narrow nonzero numel one_hot permute rank
@@ -94,12 +98,14 @@ _FUNCTIONS = {
     losses: """
         binary_cross_entropy binary_cross_entropy_with_logits clip_by_global_norm clip_by_norm
         cosine_embedding_loss cross_entropy huber_loss kl_div l1_loss mse_loss nll_loss smooth_l1_loss""",
-    images: "batch_norm group_norm layer_norm rms_norm",
+    images: "batch_norm group_norm layer_norm lrn rms_norm",
     effects: "assign assign_add assign_sub depend identity print_ stop_gradient",
 }
 # These say themselves what is public.
 for _module in (
+    attention,
     convolving,
+    detection,
     dropouts,
     margin_losses,
     padding,
@@ -110,6 +116,7 @@ for _module in (
     _FUNCTIONS[_module] = " ".join(_module.__all__)
 
 __all__ = [
+    "DataType",
     "Generator",
     "HyperMap",
     "Map",

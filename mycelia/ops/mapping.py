@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from mycelia.ops.primitive import Primitive
+from mycelia.ops.primitive import Primitive, constexpr
 from mycelia.tensor.tensor import Tensor
 
 
@@ -114,18 +114,5 @@ def _fits(kind: Any, x: Any) -> bool:
 
 
 partial = functools.partial
-
-
-def constexpr(
-    fn: Callable[..., Any] | None = None,
-    get_instance: bool = True,
-    name: str | None = None,
-    reuse_result: bool = True,
-    check: bool = True,
-) -> Callable[..., Any]:
-    """Marks a function that is evaluated in Python while a graph is made; every function of plain values
-    is."""
-    return fn if fn is not None else lambda function: function
-
 
 __all__ = ["HyperMap", "Map", "MultitypeFuncGraph", "Primitive", "constexpr", "partial"]

@@ -75,3 +75,15 @@ def primitive(function: Function, name: str | None = None) -> type[Primitive]:
     )
     PRIMITIVES[title] = made
     return made
+
+
+def constexpr(
+    fn: Callable[..., Any] | None = None,
+    get_instance: bool = True,
+    name: str | None = None,
+    reuse_result: bool = True,
+    check: bool = True,
+) -> Callable[..., Any]:
+    """Marks a function that is evaluated in Python while a graph is made; every function of plain values
+    is."""
+    return fn if fn is not None else lambda function: function

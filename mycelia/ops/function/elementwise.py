@@ -306,6 +306,15 @@ def cast(input: Any, dtype: Any) -> Tensor:
     return x if x.dtype is target else selection.Cast(x, dtype=target)
 
 
+def mixed_precision_cast(dst_dtype: Any, input: Any) -> Any:
+    """The float tensors of a tensor, list, tuple or dict converted to a dtype; everything else as it is."""
+    if isinstance(input, (list, tuple)):
+        return type(input)(mixed_precision_cast(dst_dtype, item) for item in input)
+    if isinstance(input, dict):
+        return {key: mixed_precision_cast(dst_dtype, item) for key, item in input.items()}
+    return cast(input, dst_dtype) if isinstance(input, Tensor) and input.dtype.is_float else input
+
+
 def _choice(name: str, condition: Any, input: Any, other: Any) -> Tensor:
     condition = cast(as_tensor(name, condition, "condition"), bool_)
     if (

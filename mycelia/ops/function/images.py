@@ -171,3 +171,26 @@ def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> T
     from mycelia.ops.function.reducing import norm
     size = norm(input, p, dim, True)
     return input / Maximum(size, like(eps, size))
+
+
+@composite
+def lrn(
+    x: Any,
+    depth_radius: int = 5,
+    bias: float = 1.0,
+    alpha: float = 1.0,
+    beta: float = 0.5,
+    norm_region: str = "ACROSS_CHANNELS",
+) -> Tensor:
+    """``x / (bias + alpha * s) ** beta``, s being the sum of squares over 2 * depth_radius + 1 channels
+    (Krizhevsky et al. 2012).
+
+    Raises:
+        ValueError: another norm_region.
+    """
+    if norm_region != "ACROSS_CHANNELS":
+        raise ValueError(f"lrn: norm_region must be 'ACROSS_CHANNELS'. Received: norm_region={norm_region!r}")
+    size = 2 * depth_radius + 1
+    lined = reshape(Square(x), (x.shape[0], 1, x.shape[1], -1))
+    around = avg_pool2d(lined, (size, 1), 1, (depth_radius, 0)) * float(size)  # noqa: F405
+    return x * (reshape(around, x.shape) * alpha + bias) ** (-beta)

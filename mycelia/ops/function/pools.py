@@ -177,7 +177,7 @@ def _titled(function: Any, name: str, doc: str) -> Any:
 
 
 max_pool1d, max_pool2d = _max_pool(1), _max_pool(2)
-_max_pool3d = _max_pool(3)
+max_over_volumes = _max_pool(3)
 
 
 def max_pool3d(
@@ -190,7 +190,7 @@ def max_pool3d(
     return_indices: bool = False,
 ) -> Any:
     """`max_pool2d` along three axes; MindSpore has the last two parameters in this order."""
-    return _max_pool3d(x, kernel_size, stride, padding, dilation, return_indices, ceil_mode)
+    return max_over_volumes(x, kernel_size, stride, padding, dilation, return_indices, ceil_mode)
 
 
 def _max_unpool(axes: int) -> Any:

@@ -265,6 +265,30 @@ def topk(
     return (values, indices) if moved is x else (swapaxes(values, axis, -1), swapaxes(indices, axis, -1))
 
 
+def top_k(input_x: Any, k: int, sorted: bool = True) -> tuple[Tensor, Tensor]:
+    """`topk` along the last axis."""
+    return topk(input_x, k)
+
+
+def intopk(x1: Any, x2: Any, k: int) -> Tensor:
+    """Whether each row's target is among its k largest elements.
+
+    Args:
+        x1: scores ``[n, classes]``.
+        x2: class indices ``[n]``.
+        k: how many.
+
+    Raises:
+        ValueError: other shapes.
+    """
+    x, target = require_tensor("intopk", x1, "x1"), require_tensor("intopk", x2, "x2")
+    if x.ndim != 2 or target.shape != x.shape[:1]:
+        raise ValueError(f"intopk: x1 must be [n, classes] and x2 [n]. Received: {x.type} and {target.type}")
+    own = indexing.GatherD(x, reshape(target, (-1, 1)), axis=1)
+    above = cast(comparison.Greater(x, own), int64)
+    return comparison.Less(reduction.ReduceSum(above, axes=(1,), keepdims=False), scalar(int(k), int64))
+
+
 def sort(input_x: Any, axis: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
     """The elements in order along an axis, and where they were (int32)."""
     x = require_tensor("sort", input_x)
