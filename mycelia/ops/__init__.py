@@ -17,6 +17,7 @@ from mycelia.ops import (  # noqa: F401  (importing a family registers its opera
     cumulative,
     exponential,
     indexing,
+    integers,
     internal,
     logic,
     matrix,
@@ -35,6 +36,7 @@ from mycelia.ops import primitives as _primitives  # noqa: F401
 from mycelia.ops import tensor_methods as _tensor_methods
 from mycelia.ops.function import (
     activations,
+    arranging,
     attention,
     convolving,
     creating,
@@ -51,6 +53,7 @@ from mycelia.ops.function import (
     pools,
     reducing,
     resizing,
+    scalars,
     shaping,
     sliding,
 )
@@ -103,6 +106,7 @@ _FUNCTIONS = {
 }
 # These say themselves what is public.
 for _module in (
+    arranging,
     attention,
     convolving,
     detection,
@@ -111,6 +115,7 @@ for _module in (
     padding,
     pools,
     resizing,
+    scalars,
     sliding,
 ):
     _FUNCTIONS[_module] = " ".join(_module.__all__)
