@@ -1,12 +1,20 @@
 """Data pipelines (`mindspore.dataset`)."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from mycelia.dataset import config, samplers, transforms, vision
 from mycelia.dataset.dataset import Dataset
-from mycelia.dataset.image_sources import Cifar10Dataset, FashionMnistDataset, MnistDataset
+from mycelia.dataset.image_folder import ImageFolderDataset
+from mycelia.dataset.image_sources import (
+    Cifar10Dataset,
+    Cifar100Dataset,
+    FashionMnistDataset,
+    MnistDataset,
+)
 from mycelia.dataset.iterators import DictIterator, TupleIterator
+from mycelia.dataset.mindrecords import MindDataset
 from mycelia.dataset.nodes import (
     BatchDataset,
     BatchInfo,
@@ -23,8 +31,11 @@ from mycelia.dataset.nodes import (
     TakeDataset,
     ZipDataset,
 )
+from mycelia.dataset.row_files import CSVDataset, Shuffle, TextFileDataset
 from mycelia.dataset.samplers import (
     DistributedSampler,
+    IterSampler,
+    PKSampler,
     RandomSampler,
     Sampler,
     SequentialSampler,
@@ -32,7 +43,9 @@ from mycelia.dataset.samplers import (
     SubsetSampler,
     WeightedRandomSampler,
 )
-from mycelia.dataset.sources import GeneratorDataset, MappableDataset, NumpySlicesDataset
+from mycelia.dataset.schema import Schema
+from mycelia.dataset.sources import GeneratorDataset, MappableDataset, NumpySlicesDataset, PaddedDataset
+from mycelia.dataset.tfrecord import TFRecordDataset
 
 
 def zip(datasets: Sequence[Dataset]) -> ZipDataset:  # noqa: A001  MindSpore's name
@@ -47,10 +60,51 @@ def zip(datasets: Sequence[Dataset]) -> ZipDataset:  # noqa: A001  MindSpore's n
     return ZipDataset(datasets)
 
 
-__all__ = ["BatchDataset", "BatchInfo", "Cifar10Dataset", "ConcatDataset", "Dataset", "DictIterator",
-           "DistributedSampler", "FashionMnistDataset", "FilterDataset", "FlatMapDataset", "GeneratorDataset",
-           "MapDataset", "MappableDataset", "MnistDataset", "NumpySlicesDataset", "ProjectDataset",
-           "RandomSampler",
-           "RenameDataset", "RepeatDataset", "Sampler", "SequentialSampler", "ShardDataset", "ShuffleDataset",
-           "SkipDataset", "SubsetRandomSampler", "SubsetSampler", "TakeDataset", "TupleIterator",
-           "WeightedRandomSampler", "ZipDataset", "config", "samplers", "transforms", "vision", "zip"]
+__all__ = [
+    "BatchDataset",
+    "BatchInfo",
+    "CSVDataset",
+    "Cifar100Dataset",
+    "ImageFolderDataset",
+    "IterSampler",
+    "MindDataset",
+    "PKSampler",
+    "PaddedDataset",
+    "Schema",
+    "Shuffle",
+    "TFRecordDataset",
+    "TextFileDataset",
+    "Cifar10Dataset",
+    "ConcatDataset",
+    "Dataset",
+    "DictIterator",
+    "DistributedSampler",
+    "FashionMnistDataset",
+    "FilterDataset",
+    "FlatMapDataset",
+    "GeneratorDataset",
+    "MapDataset",
+    "MappableDataset",
+    "MnistDataset",
+    "NumpySlicesDataset",
+    "ProjectDataset",
+    "RandomSampler",
+    "RenameDataset",
+    "RepeatDataset",
+    "Sampler",
+    "SequentialSampler",
+    "ShardDataset",
+    "ShuffleDataset",
+    "SkipDataset",
+    "SubsetRandomSampler",
+    "SubsetSampler",
+    "TakeDataset",
+    "TupleIterator",
+    "WeightedRandomSampler",
+    "ZipDataset",
+    "config",
+    "samplers",
+    "transforms",
+    "vision",
+    "zip",
+]

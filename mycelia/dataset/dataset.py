@@ -105,6 +105,10 @@ class Dataset:
         """Classes of the source's labels, where it knows them."""
         return self.children[0].num_classes() if self.children else None
 
+    def get_class_indexing(self) -> dict[str, int]:
+        """The label of each class' name, where the source knows it; else empty."""
+        return self.children[0].get_class_indexing() if self.children else {}
+
     # -- operations --------------------------------------------------------------------------------------
     def map(self, operations: Any, input_columns: Names | None = None, output_columns: Names | None = None,
             num_parallel_workers: int | None = None, **kwargs: Any) -> Dataset:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,8 @@ class _LabelledImages(MappableDataset):
     _classes = 10
 
     def __init__(self, dataset_dir: str, usage: str | None, num_samples: int | None, shuffle: bool | None,
-                 sampler: Any, num_shards: int | None, shard_id: int | None) -> None:
+                 sampler: Any, num_shards: int | None, shard_id: int | None,
+                 num_parallel_workers: int | None) -> None:
         name = type(self).__name__
         if not isinstance(dataset_dir, (str, os.PathLike)):
             raise TypeError(f"{name}: dataset_dir must be a path. Received: dataset_dir={dataset_dir!r} "
@@ -31,7 +33,17 @@ class _LabelledImages(MappableDataset):
             raise ValueError(f"{name}: usage must be one of {', '.join(_USAGES)}. Received: usage={usage!r}")
         self.usage = usage or "all"
         self._parts: list[tuple[np.ndarray, np.ndarray]] | None = None
-        super().__init__(sampler, shuffle, num_samples, num_shards, shard_id)
+        super().__init__(sampler, shuffle, num_samples, num_shards, shard_id, num_parallel_workers)
+        if usage is None and self._holds_both():
+            warnings.warn(f"{name}: usage is not given, so that the test images in {self.dataset_dir} are "
+                          'among the rows. To train, give usage="train"', stacklevel=3)
+
+    def _holds_both(self) -> bool:
+        """Whether the folder has training and test images."""
+        return False
+
+    def _labels(self, column: str) -> np.ndarray:
+        return np.concatenate([labels for _, labels in self.parts])
 
     def _load(self) -> list[tuple[np.ndarray, np.ndarray]]:
         raise NotImplementedError
@@ -58,7 +70,8 @@ class _LabelledImages(MappableDataset):
             return Block({"image": images[indices], "label": labels[indices]}, len(indices))
         first = self.parts[0][0]
         image = np.empty_like(first, shape=(len(indices), *first.shape[1:]))  # in the same memory order
-        label = np.empty(len(indices), self.parts[0][1].dtype)
+        labelled = self.parts[0][1]
+        label = np.empty((len(indices), *labelled.shape[1:]), labelled.dtype)
         start = 0
         for images, labels in self.parts:
             here = np.flatnonzero((indices >= start) & (indices < start + len(labels)))
@@ -85,7 +98,8 @@ class MnistDataset(_LabelledImages):
     def __init__(self, dataset_dir: str, usage: str | None = None, num_samples: int | None = None,
                  num_parallel_workers: int | None = None, shuffle: bool | None = None, sampler: Any = None,
                  num_shards: int | None = None, shard_id: int | None = None, cache: Any = None) -> None:
-        super().__init__(dataset_dir, usage, num_samples, shuffle, sampler, num_shards, shard_id)
+        super().__init__(dataset_dir, usage, num_samples, shuffle, sampler, num_shards, shard_id,
+                         num_parallel_workers)
 
     def _load(self) -> list[tuple[np.ndarray, np.ndarray]]:
         stems = {"train": ["train"], "test": ["t10k"], "all": ["t10k", "train"]}[self.usage]
@@ -124,13 +138,71 @@ class FashionMnistDataset(MnistDataset):
     """
 
 
-class Cifar10Dataset(_LabelledImages):
+class _Cifar(_LabelledImages):
+    """Images in CIFAR's binary files: labels of a byte each, then the planes of red, green and blue."""
+
+    _files: dict[str, list[str]] = {}  # for each usage
+    _label_names: list[str] = []
+    _label_limits: list[int] = []
+
+    def __init__(self, dataset_dir: str, usage: str | None = None, num_samples: int | None = None,
+                 num_parallel_workers: int | None = None, shuffle: bool | None = None, sampler: Any = None,
+                 num_shards: int | None = None, shard_id: int | None = None, cache: Any = None) -> None:
+        super().__init__(dataset_dir, usage, num_samples, shuffle, sampler, num_shards, shard_id,
+                         num_parallel_workers)
+
+    def get_col_names(self) -> list[str]:
+        return ["image", *self._label_names]
+
+    def _holds_both(self) -> bool:
+        return all(os.path.exists(os.path.join(self.dataset_dir, names[0])) for names in self._files.values())
+
+    def _labels(self, column: str) -> np.ndarray:
+        return np.concatenate([labels[:, -1] for _, labels in self.parts])
+
+    def _load(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        names = self._files["train"] + self._files["test"] if self.usage == "all" else self._files[self.usage]
+        parts = [self._read(path) for path in (os.path.join(self.dataset_dir, name) for name in names)
+                 if os.path.exists(path)]
+        if not parts:
+            raise RuntimeError(f"{type(self).__name__}: no file {' or '.join(names)} in {self.dataset_dir} "
+                               f"(usage={self.usage!r}). It holds: "
+                               f"{', '.join(sorted(os.listdir(self.dataset_dir))[:8]) or 'nothing'}")
+        return parts
+
+    def _read(self, path: str) -> tuple[np.ndarray, np.ndarray]:
+        kind = type(self).__name__.removesuffix("Dataset").upper().replace("CIFAR", "CIFAR-")
+        size, extra = os.path.getsize(path), len(self._label_limits)
+        record = extra + 32 * 32 * 3
+        if size == 0 or size % record:
+            raise ValueError(f"{path} is truncated or no {kind} binary file: its size must be a multiple "
+                             f"of {record} bytes ({extra} for labels and 32x32x3 pixels). Received: {size} "
+                             f"bytes, "
+                             f"which end in image {size // record}")
+        records = np.asarray(np.memmap(path, np.uint8, "r")).reshape(-1, record)
+        labels = records[:, :extra].astype(np.uint32)
+        for i, limit in enumerate(self._label_limits):
+            if labels[:, i].max() > limit:
+                raise ValueError(f"{path} is no {kind} binary file: labels must be from 0 to {limit}. "
+                                 f"Received: "
+                                 f"{labels[:, i].max()} in image {int(labels[:, i].argmax())}")
+        return records[:, extra:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1), labels
+
+    def _rows(self, indices: np.ndarray) -> Block:
+        block = super()._rows(indices)
+        labels = block.columns["label"]
+        assert isinstance(labels, np.ndarray)
+        columns = {name: np.ascontiguousarray(labels[:, i]) for i, name in enumerate(self._label_names)}
+        return Block({"image": block.columns["image"], **columns}, block.size)
+
+
+class Cifar10Dataset(_Cifar):
     """CIFAR-10's images [32, 32, 3] (uint8) and labels (uint32), columns ``image`` and ``label``.
 
     Args:
         dataset_dir: the folder with ``data_batch_1.bin`` to ``data_batch_5.bin`` and ``test_batch.bin`` (the
             binary version).
-        usage: ``"train"``, ``"test"``, or ``"all"`` (default) for what the folder holds.
+        usage: ``"train"``, ``"test"``, or ``"all"`` (default, with a warning) for what the folder holds.
         num_samples, shuffle, sampler, num_shards, shard_id: which images in which order; shuffled by default.
         num_parallel_workers, cache: accepted; images are read from mapped memory.
 
@@ -140,33 +212,26 @@ class Cifar10Dataset(_LabelledImages):
         RuntimeError: no such files in the folder.
     """
 
-    _record = 1 + 32 * 32 * 3  # a label, then the planes of red, green and blue
+    _files = {"train": [f"data_batch_{i}.bin" for i in range(1, 6)], "test": ["test_batch.bin"]}
+    _label_names, _label_limits = ["label"], [9]
 
-    def __init__(self, dataset_dir: str, usage: str | None = None, num_samples: int | None = None,
-                 num_parallel_workers: int | None = None, shuffle: bool | None = None, sampler: Any = None,
-                 num_shards: int | None = None, shard_id: int | None = None, cache: Any = None) -> None:
-        super().__init__(dataset_dir, usage, num_samples, shuffle, sampler, num_shards, shard_id)
 
-    def _load(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        train = [f"data_batch_{i}.bin" for i in range(1, 6)]
-        names = {"train": train, "test": ["test_batch.bin"], "all": [*train, "test_batch.bin"]}[self.usage]
-        parts = [self._read(path) for path in (os.path.join(self.dataset_dir, name) for name in names)
-                 if os.path.exists(path)]
-        if not parts:
-            raise RuntimeError(f"Cifar10Dataset: no file {' or '.join(names)} in {self.dataset_dir} "
-                               f"(usage={self.usage!r}). It holds: "
-                               f"{', '.join(sorted(os.listdir(self.dataset_dir))[:8]) or 'nothing'}")
-        return parts
+class Cifar100Dataset(_Cifar):
+    """CIFAR-100's images [32, 32, 3] (uint8) and labels (uint32), columns ``image``, ``coarse_label``,
+    ``fine_label``.
 
-    def _read(self, path: str) -> tuple[np.ndarray, np.ndarray]:
-        size = os.path.getsize(path)
-        if size == 0 or size % self._record:
-            raise ValueError(f"{path} is truncated or no CIFAR-10 binary file: its size must be a multiple "
-                             f"of {self._record} bytes (a label and 32x32x3 pixels), 30730000 for the "
-                             f"published files. Received: {size} bytes")
-        records = np.asarray(np.memmap(path, np.uint8, "r")).reshape(-1, self._record)
-        labels = records[:, 0].astype(np.uint32)
-        if labels.max() > 9:
-            raise ValueError(f"{path} is no CIFAR-10 binary file: labels must be from 0 to 9. Received: "
-                             f"{labels.max()} in image {int(labels.argmax())}")
-        return records[:, 1:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1), labels
+    Args:
+        dataset_dir: the folder with ``train.bin`` and ``test.bin`` (the binary version).
+        usage: ``"train"``, ``"test"``, or ``"all"`` (default, with a warning) for what the folder holds.
+        num_samples, shuffle, sampler, num_shards, shard_id: which images in which order; shuffled by default.
+        num_parallel_workers, cache: accepted; images are read from mapped memory.
+
+    Raises:
+        ValueError: a folder that does not exist, or a file whose size is no multiple of an image's 3,074
+            bytes.
+        RuntimeError: no such files in the folder.
+    """
+
+    _files = {"train": ["train.bin"], "test": ["test.bin"]}
+    _label_names, _label_limits = ["coarse_label", "fine_label"], [19, 99]
+    _classes = 100

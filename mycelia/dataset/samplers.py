@@ -58,9 +58,10 @@ class BaseSampler:
         """All indices that this sampler would visit of `length` rows, before the limit to `num_samples`."""
         raise NotImplementedError
 
-    def count(self, length: int) -> int:
-        """Rows of one epoch over a source of `length` rows."""
-        return len(self.order(length, np.random.default_rng(0)))
+    def prepare(self, source: Any) -> None:
+        """Takes from a source what the sampler must know of its rows; called before each epoch."""
+        if self._child is not None:
+            self._child.prepare(source)
 
 
 class SequentialSampler(BaseSampler):
@@ -188,6 +189,56 @@ class DistributedSampler(BaseSampler):
         return indices[positions % length]
 
 
+class PKSampler(BaseSampler):
+    """Of each class as many rows, drawn with replacement.
+
+    Args:
+        num_val: rows of each class.
+        num_class: not supported, as in MindSpore.
+        shuffle: whether the classes come in random order; else sorted.
+        class_column: the column with the classes, for `MindDataset`; other sources know theirs.
+        num_samples: at most so many rows.
+
+    Raises:
+        RuntimeError: num_val is not positive, or a source without classes.
+        NotImplementedError: num_class is given.
+    """
+
+    def __init__(self, num_val: int, num_class: int | None = None, shuffle: bool = False,
+                 class_column: str = "label", num_samples: int | None = None) -> None:
+        super().__init__(num_samples)
+        if isinstance(num_val, bool) or not isinstance(num_val, int):
+            raise TypeError(f"PKSampler: num_val must be an integer. Received: num_val={num_val!r}")
+        if num_val < 1:
+            raise RuntimeError(f"PKSampler: num_val must be positive. Received: num_val={num_val}")
+        if num_class is not None:
+            raise NotImplementedError("PKSampler: num_class is not supported; all classes are sampled. "
+                                      "Received: "
+                                      f"num_class={num_class!r}")
+        if not isinstance(shuffle, bool):
+            raise TypeError(f"PKSampler: shuffle must be a bool. Received: shuffle={shuffle!r}")
+        if not isinstance(class_column, str):
+            raise TypeError(f"PKSampler: class_column must be a text. Received: "
+                            f"class_column={class_column!r}")
+        self.num_val, self.shuffled, self.class_column = num_val, shuffle, class_column
+        self._labels: np.ndarray | None = None
+
+    def prepare(self, source: Any) -> None:
+        super().prepare(source)
+        labels = getattr(source, "_labels", None)
+        if labels is None:
+            raise RuntimeError(f"PKSampler: {type(source).__name__} does not know the classes of its rows")
+        self._labels = np.asarray(labels(self.class_column))
+
+    def choose(self, length: int, rng: np.random.Generator) -> np.ndarray:
+        assert self._labels is not None
+        classes = np.unique(self._labels)
+        if self.shuffled:
+            classes = rng.permutation(classes)
+        picked = [rng.choice(np.flatnonzero(self._labels == label), self.num_val) for label in classes]
+        return np.concatenate(picked) if picked else np.arange(0)
+
+
 class Sampler(BaseSampler):
     """Base of samplers written by the user: yields indices from `__iter__`.
 
@@ -212,15 +263,15 @@ class Sampler(BaseSampler):
         return SubsetSampler(iter(self)).choose(length, rng)
 
 
-class _IterableSampler(SubsetSampler):
+class IterSampler(SubsetSampler):
     """Indices of any iterable, read anew in each epoch."""
 
-    def __init__(self, iterable: Iterable[int], num_samples: int | None) -> None:
+    def __init__(self, sampler: Iterable[int], num_samples: int | None = None) -> None:
         super().__init__((), num_samples)
-        self.iterable = iterable
+        self.sampler = sampler
 
     def choose(self, length: int, rng: np.random.Generator) -> np.ndarray:
-        return SubsetSampler(self.iterable).choose(length, rng)
+        return SubsetSampler(self.sampler).choose(length, rng)
 
 
 def sampler_for(source: str, sampler: Any, shuffle: bool | None, num_samples: int | None,
@@ -250,7 +301,7 @@ def sampler_for(source: str, sampler: Any, shuffle: bool | None, num_samples: in
         if not isinstance(sampler, Iterable):
             raise TypeError(f"{source}: sampler must be a sampler or an iterable of indices. Received: "
                             f"sampler={sampler!r} (of type {type(sampler).__name__})")
-        return _IterableSampler(sampler, num_samples)
+        return IterSampler(sampler, num_samples)
     if shuffle is not None and not isinstance(shuffle, bool):
         raise TypeError(f"{source}: shuffle must be a bool. Received: shuffle={shuffle!r} "
                         f"(of type {type(shuffle).__name__})")

@@ -55,13 +55,14 @@ class MappableDataset(Dataset):
         self._size = None
 
     def _count(self) -> int | None:
-        return self.sampler.count(self._length())
+        return len(self._order(np.random.default_rng(0)))
 
     def open(self, draws: Draws) -> Stream:
         return _Sampled(self, self._order(draws.generator(self)))
 
     def _order(self, rng: np.random.Generator) -> np.ndarray:
         """Indices of the rows of one epoch."""
+        self.sampler.prepare(self)
         return self.sampler.order(self._length(), rng)
 
 
@@ -129,6 +130,35 @@ class NumpySlicesDataset(MappableDataset):
                      len(indices))
 
 
+class PaddedDataset(MappableDataset):
+    """Rows that the program lists, to lengthen another dataset with `concat`.
+
+    Args:
+        padded_samples: the rows, dictionaries from column name to array.
+    """
+
+    def __init__(self, padded_samples: Sequence[dict[str, Any]]) -> None:
+        super().__init__(None, False, None, None, None)
+        if not isinstance(padded_samples, (list, tuple)) or not padded_samples \
+                or not all(isinstance(row, dict) and row.keys() == padded_samples[0].keys()
+                           for row in padded_samples):
+            raise TypeError("PaddedDataset: padded_samples must be a list of dictionaries with the same "
+                            "columns. "
+                            f"Received: {padded_samples!r:.80}")
+        self.padded_samples = padded_samples
+
+    def get_col_names(self) -> list[str]:
+        return list(self.padded_samples[0])
+
+    def _length(self) -> int:
+        return len(self.padded_samples)
+
+    def _rows(self, indices: np.ndarray) -> Block:
+        names = self.get_col_names()
+        return Block.of_rows(names, [[as_array(self.padded_samples[i][name]) for name in names]
+                                     for i in indices.tolist()])
+
+
 class _RandomAccess(MappableDataset):
     """Rows of an object with `__getitem__` and `__len__`."""
 
@@ -146,7 +176,7 @@ class _RandomAccess(MappableDataset):
 
     def open(self, draws: Draws) -> Stream:
         rng = draws.generator(self)
-        return _Fetched(self.owner, self.sampler.order(self._length(), rng), int(rng.integers(2**63)))
+        return _Fetched(self.owner, self._order(rng), int(rng.integers(2**63)))
 
 
 class _Item:
