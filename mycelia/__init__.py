@@ -12,10 +12,17 @@ import importlib
 from typing import Any
 
 from mycelia import ops
+from mycelia.autodiff import recording as _recording
+from mycelia.autodiff.bprop import custom_bprop
+from mycelia.autodiff.hooks import HookBackward, InsertGradientOf
+from mycelia.autodiff.recording import enable_grad, no_grad
 from mycelia.common.context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_context, set_device
 from mycelia.engine import eager as _eager
-from mycelia.engine.grad import grad, value_and_grad, vjp, vmap
+from mycelia.engine.grad import get_grad, grad, value_and_grad, vjp
+from mycelia.engine.grad_operation import GradOperation
+from mycelia.engine.jacobian import jacfwd, jacrev, jvp
 from mycelia.engine.jit import jit
+from mycelia.engine.vmap import vmap
 from mycelia.ir.dtypes import (
     bfloat16,
     bool_,
@@ -38,8 +45,12 @@ from mycelia.trace.nesting import mutable
 __version__ = "0.1.0"
 
 _eager.install()
+_recording.install()
 # MindSpore has these there too; engine names cannot be set below the engine.
 ops.grad, ops.value_and_grad, ops.vjp, ops.vmap = grad, value_and_grad, vjp, vmap
+ops.jvp, ops.jacfwd, ops.jacrev, ops.get_grad = jvp, jacfwd, jacrev, get_grad
+ops.GradOperation, ops.HookBackward, ops.InsertGradientOf = GradOperation, HookBackward, InsertGradientOf
+_no_grad = no_grad  # MindSpore's spelling
 ops.functional = ops.operations = ops
 
 _LAZY = {
@@ -52,8 +63,69 @@ _LAZY = {
     "device_context": "common.device_context",
     "dtype": "common.dtype",
     "context": "common.context",
+    "ParallelMode": "common.parallel_context",
+    "get_auto_parallel_context": "common.parallel_context",
+    "reset_auto_parallel_context": "common.parallel_context",
+    "set_auto_parallel_context": "common.parallel_context",
+    "JitConfig": "common.jit_config",
+    "RowTensor": "common.sparse_tensor",
+    "build_train_network": "train.amp",
+    "data_sink": "train.data_sink",
+    "DatasetHelper": "train.dataset_helper",
+    "connect_network_with_dataset": "train.dataset_helper",
+    "async_ckpt_thread_status": "train.serialization",
+    "ckpt_to_safetensors": "train.serialization",
+    "safetensors_to_ckpt": "train.serialization",
+    "load_checkpoint_async": "train.serialization",
+    "export": "train.serialization",
+    "SummaryCollector": "train",
+    "SummaryRecord": "train",
+    "Profiler": "profiler",
+    "from_numpy": "common.interchange",
+    "from_dlpack": "common.interchange",
+    "set_recursion_limit": "common.recursion_limit",
+    **dict.fromkeys(
+        [
+            "BackupAndRestore",
+            "Callback",
+            "CheckpointConfig",
+            "DynamicLossScaleManager",
+            "EarlyStopping",
+            "FixedLossScaleManager",
+            "History",
+            "LambdaCallback",
+            "LearningRateScheduler",
+            "LossMonitor",
+            "LossScaleManager",
+            "ModelCheckpoint",
+            "OnRequestExit",
+            "ReduceLROnPlateau",
+            "RunContext",
+            "TimeMonitor",
+        ],
+        "train",
+    ),
 }
-_SUBMODULES = frozenset(["nn", "mint", "train", "dataset", "common", "runtime", "engine", "benchmarks"])
+_SUBMODULES = frozenset(
+    [
+        "_checkparam",
+        "amp",
+        "benchmarks",
+        "boost",
+        "common",
+        "communication",
+        "dataset",
+        "engine",
+        "log",
+        "mindrecord",
+        "mint",
+        "nn",
+        "parallel",
+        "profiler",
+        "runtime",
+        "train",
+    ]
+)
 
 
 def __getattr__(name: str) -> Any:
@@ -78,8 +150,15 @@ __all__ = [
     "float16",
     "float32",
     "float64",
+    "custom_bprop",
+    "enable_grad",
     "get_context",
+    "get_grad",
     "grad",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "no_grad",
     "int16",
     "int32",
     "int64",

@@ -124,3 +124,11 @@ def move_axis(x: Tensor, source: int, destination: int) -> Tensor:
     order = [i for i in range(x.ndim) if i != source]
     order.insert(destination, source)
     return registry.get("Transpose")(x, perm=tuple(order))
+
+
+def unbatch(y: Tensor, axis: int, level: Batch) -> Tensor:
+    """The tensor of all elements of a batch, which one that is the same for all is repeated for."""
+    if type(y) is BatchedTensor and y.level is level:
+        return move_axis(y.inner, y.axis, axis % y.inner.ndim)
+    lead = registry.get("Reshape")(y, shape=(1, *y.shape))
+    return move_axis(registry.get("BroadcastTo")(lead, shape=(level.size, *y.shape)), 0, axis % (y.ndim + 1))

@@ -14,24 +14,16 @@ from typing import Any
 
 import numpy as np
 
+from mycelia.autodiff.custom import replay
 from mycelia.autodiff.tape import Tape, token_of, zeros_like
 from mycelia.ir import operator as registry
-from mycelia.ir.graph import Graph, Value
+from mycelia.ir.graph import Graph
 from mycelia.ir.types import TensorType
 from mycelia.ops import dispatch
 from mycelia.ops.control import While, evaluate
 from mycelia.ops.definition import operator
 from mycelia.tensor.tensor import Tensor
 from mycelia.trace.tracer import Trace, TracedTensor
-
-
-def replay(graph: Graph, inputs: Sequence[Tensor]) -> list[Tensor]:
-    """Applies a graph's operators to tensors, through the current interpreter."""
-    table: dict[Value, Tensor] = dict(zip(graph.inputs, inputs))
-    for node in graph.nodes:
-        results = node.op(*[table[v] for v in node.inputs], **node.attrs)
-        table.update(zip(node.outputs, results if isinstance(results, tuple) else (results,)))
-    return [table[v] for v in graph.outputs]
 
 
 def pullback(graph: Graph, wanted: Sequence[int], given: Sequence[int]) -> Graph:

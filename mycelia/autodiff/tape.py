@@ -13,9 +13,10 @@ gives the tensor a new token (see Griewank and Walther, Evaluating Derivatives, 
 from __future__ import annotations
 
 import dis
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from mycelia.autodiff.batching import BatchedTensor
 from mycelia.ir import operator as registry
 from mycelia.ir.operator import Operator
 from mycelia.ops import dispatch
@@ -23,6 +24,10 @@ from mycelia.ops.dispatch import Interpreter
 from mycelia.ops.inplace import VIEW_OPERATORS, apply_chain, scatter_chain
 from mycelia.tensor.tensor import Tensor, View, new_token
 from mycelia.trace.location import user_frame
+from mycelia.trace.tracer import TracedTensor
+
+ALWAYS_WANTED = 0  # a token that every backward run counts among those it is asked for
+Hook = Callable[[Tensor], Tensor]
 
 # A tag of operators whose rule takes None for the cotangent of any output but the first.
 OPTIONAL_COTANGENTS = "optional_cotangents"
@@ -51,7 +56,19 @@ class Record:
         frame = user_frame(3)
         self.line = (frame.f_code, frame.f_lasti) if frame is not None else None
 
-    def cotangents(self, g: Any, tape: Tape) -> Sequence[Tensor | None]:
+    def cotangents(self, got: Sequence[Tensor | None], tape: Tape) -> Sequence[Tensor | None]:
+        if not any(y.dtype.is_float for y in self.outputs):
+            return [None] * len(self.inputs)
+        if self.op.num_outputs == 1:
+            g: Any = got[0]
+        else:
+            absent = OPTIONAL_COTANGENTS in self.op.tags
+            g = tuple(
+                [
+                    d if d is not None or absent and i else zeros_like(y)
+                    for i, (y, d) in enumerate(zip(self.outputs, got))
+                ]
+            )
         if self.op.vjp is None:
             raise TypeError(
                 f"operator {self.op.name} has no gradient{_at(self.line)}; wrap it in ops.stop_gradient if "
@@ -128,7 +145,9 @@ class WriteRecord:
         self.root, self.chain = root, chain
         self.in_tokens, self.out_tokens = [old, value], [new]
 
-    def cotangents(self, g: Tensor, tape: Tape) -> Sequence[Tensor | None]:
+    def cotangents(self, got: Sequence[Tensor | None], tape: Tape) -> Sequence[Tensor | None]:
+        (g,) = got
+        assert g is not None
         if not self.chain:
             return None, g
         shown = apply_chain(g, self.chain)
@@ -144,8 +163,9 @@ class ViewRecord:
         self.root, self.chain = root, chain
         self.in_tokens, self.out_tokens = [old], [new]
 
-    def cotangents(self, g: Tensor, tape: Tape) -> Sequence[Tensor | None]:
-        if not self.chain:
+    def cotangents(self, got: Sequence[Tensor | None], tape: Tape) -> Sequence[Tensor | None]:
+        (g,) = got
+        if not self.chain or g is None:
             return (g,)
         base = registry.get("Full")(shape=self.root.shape, value=0.0, dtype=g.dtype)
         return (scatter_chain(base, self.chain, g),)
@@ -158,24 +178,29 @@ class Tape:
         self.below = below or dispatch.current()
         # In a trace a tensor that is written later would show its new value: records hold today's.
         self.snapshot = getattr(self.below, "snapshot", None)
+        self.direct = self.snapshot is None  # records hold the very tensors, on a list
         self.records: list[Any] = []
         self.native_records = getattr(
             self.below, "native", False
         )  # the eager fast path may append tuples of its own
         self.last_write: dict[int, Any] = {}  # id of a storage -> where it was overwritten last
+        self.paused = 0  # `no_grad` blocks under way, in which nothing is recorded
+        self.hooks: dict[int, list[Hook]] = {}  # by token: what to do to a value's cotangent
 
     def bind(self, op: Operator, inputs: Sequence[Tensor], attrs: dict[str, Any]) -> Any:
+        if self.paused:
+            return self.below.bind(op, inputs, attrs)
         for x in inputs:
             if x._view is not None:
                 self.settle(x)
-        snapshot = self.snapshot
-        kept = tuple(inputs) if snapshot is None else tuple([snapshot(x, token_of(x)) for x in inputs])
+        direct = self.direct
+        kept = tuple(inputs) if direct else tuple([self.keep(x) for x in inputs])
         result = self.below.bind(op, inputs, attrs)
         outputs = result if type(result) is tuple else (result,)
-        if snapshot is None:
+        if direct:
             self.records.append(Record(op, attrs, kept, outputs))
         else:
-            self.records.append(Record(op, attrs, kept, tuple([snapshot(y, token_of(y)) for y in outputs])))
+            self.note(Record(op, attrs, kept, tuple([self.keep_result(y) for y in outputs])), outputs)
         if op.name in VIEW_OPERATORS:
             view = outputs[0]._view
             if view is not None:
@@ -185,13 +210,13 @@ class Tape:
     def settle(self, x: Tensor) -> None:
         """Relates a view to its root again if the root was written since."""
         view = x._view
-        if view is None or view.seen == view.root._token:
+        if view is None or view.seen == view.root._token or self.paused:
             return
         root_token, before = token_of(view.root), x._token
         self._settle_below(x)
         if x._token == before:  # else a tape below has named the new value already
             x._token = new_token()
-        self.records.append(ViewRecord(view.root, view.chain, root_token, token_of(x)))
+        self.note(ViewRecord(view.root, view.chain, root_token, token_of(x)), (x,))
         view.seen = root_token
 
     def _settle_below(self, x: Tensor) -> None:
@@ -201,15 +226,51 @@ class Tape:
         if follow is not None:
             follow(x)
 
+    def keep(self, x: Tensor) -> Tensor:
+        """What a record holds of a tensor: the tensor as it is now, whatever is written to it later."""
+        return x if self.snapshot is None else self.snapshot(x, token_of(x))
+
+    keep_result = keep
+
+    def follows_any(self, tensors: Sequence[Tensor]) -> bool:
+        """Whether what is computed from these tensors is recorded."""
+        return not self.paused
+
+    def note(self, record: Any, outputs: Sequence[Tensor]) -> None:
+        """Adds a record of what gave these tensors their values."""
+        self.records.append(record)
+
+    def alias(self, x: Tensor) -> Tensor:
+        """A tensor of its own identity that shows the same elements, so that its gradient on this tape is
+        told from the original's."""
+        self.settle(x)
+        if type(x) is TracedTensor:
+            twin: Tensor = TracedTensor(x.trace, x.trace.value_of(x))
+        elif type(x) is BatchedTensor:
+            twin = BatchedTensor(x.inner, x.axis, x.level)
+        else:
+            twin = Tensor.wrap(x._storage, x._shape, x._dtype, x._strides, x._offset)
+        root, chain = (x, ()) if x._view is None else (x._view.root, x._view.chain)
+        twin._view = View(root, chain, token_of(root))
+        self.link(x, twin)
+        return twin
+
     def link(self, x: Tensor, twin: Tensor) -> None:
         """Notes in the tapes below that a new tensor, told from the other here, is the same value to them."""
         interpreter: Any = self.below
         while interpreter is not None:
             if isinstance(interpreter, Tape):
-                interpreter.records.append(ViewRecord(x, (), token_of(x), token_of(twin)))
+                interpreter.identify(x, twin)
             interpreter = getattr(interpreter, "below", None)
 
+    def identify(self, x: Tensor, twin: Tensor) -> None:
+        """Notes that a new tensor is the same value as another."""
+        self.note(ViewRecord(x, (), token_of(x), token_of(twin)), (twin,))
+
     def write(self, target: Tensor, value: Tensor) -> None:
+        if self.paused:
+            self.below.write(target, value)
+            return
         view = target._view
         root, chain = (target, ()) if view is None else (view.root, view.chain)
         self.settle(value)
@@ -220,11 +281,11 @@ class Tape:
         if root._token == old:  # else the interpreter below has named the new value already
             root._token = new_token()
         new = token_of(root)
-        self.records.append(WriteRecord(root, chain, old, value_token, new))
+        self.note(WriteRecord(root, chain, old, value_token, new), (root,))
         if view is not None:
             if target._token == before:
                 target._token = new_token()
-            self.records.append(ViewRecord(root, chain, new, token_of(target)))
+            self.note(ViewRecord(root, chain, new, token_of(target)), (target,))
             view.seen = new
         if root._storage is not None:
             frame = user_frame(2)
@@ -238,7 +299,7 @@ class Tape:
         self, outputs: Sequence[Tensor], cotangents: Sequence[Tensor | None], wrt: Sequence[int]
     ) -> list[Tensor | None]:
         """Cotangents of the values with the tokens ``wrt``, None where the outputs do not depend on them."""
-        reach = set(wrt)
+        reach = {ALWAYS_WANTED, *wrt}
         useful = []
         for record in self.records:
             if type(record) is tuple:  # of the eager fast path
@@ -253,10 +314,15 @@ class Tape:
             if g is not None and y._token in reach:
                 _accumulate(grads, y._token, g)
         keep = set(wrt)
+        hooks = self.hooks
         for record in reversed(useful):
             if type(record) is tuple:
+                if hooks:
+                    self._apply_hooks(record[6:7], grads)
                 _native_step(record, grads, reach, keep)
                 continue
+            if hooks:
+                self._apply_hooks(record.out_tokens, grads)
             got = [grads.get(token) for token in record.out_tokens]
             if all(g is None for g in got):
                 continue
@@ -264,21 +330,23 @@ class Tape:
                 if token not in keep:
                     grads.pop(token, None)
             self._step(record, got, grads, reach)
+        if hooks:
+            made = {token for r in useful for token in (r[6:7] if type(r) is tuple else r.out_tokens)}
+            self._apply_hooks([token for token in keep if token not in made], grads)
         return [grads.get(token) for token in wrt]
 
+    def _apply_hooks(self, tokens: Sequence[int], grads: dict[int, Tensor]) -> None:
+        """Lets hooks see, and change, cotangents that are complete."""
+        for token in tokens:
+            g = grads.get(token)
+            if g is not None:
+                for hook in self.hooks.get(token, ()):
+                    g = hook(g)
+                grads[token] = g
+
     def _step(self, record: Any, got: list[Tensor | None], grads: dict[int, Tensor], reach: set[int]) -> None:
+        results = record.cotangents(got, self)
         if type(record) is Record:
-            if not any(y.dtype.is_float for y in record.outputs):
-                return
-            if record.op.num_outputs == 1:
-                g: Any = got[0]
-            else:
-                absent = OPTIONAL_COTANGENTS in record.op.tags
-                g = tuple(
-                    d if d is not None or absent and i else zeros_like(y)
-                    for i, (y, d) in enumerate(zip(record.outputs, got))
-                )
-            results = record.cotangents(g, self)
             pointwise = record.op.pointwise
             for x, token, d in zip(record.inputs, record.in_tokens, results):
                 if d is not None and token in reach and x._dtype.kind == "f":
@@ -286,7 +354,7 @@ class Tape:
                         grads, token, sum_to(d, x._shape) if pointwise and _differ(d._shape, x._shape) else d
                     )
         else:
-            for token, d in zip(record.in_tokens, record.cotangents(got[0], self)):
+            for token, d in zip(record.in_tokens, results):
                 if d is not None and token in reach:
                     _accumulate(grads, token, d)
 
@@ -362,6 +430,11 @@ def ones_like(x: Tensor) -> Tensor:
     return registry.get("Full")(shape=x.shape, value=1.0, dtype=x.dtype)
 
 
+def in_dtype_of(g: Tensor, x: Tensor) -> Tensor:
+    """A gradient in the dtype of what it is the gradient of."""
+    return g if g._dtype is x._dtype else registry.get("Cast")(g, dtype=x._dtype)
+
+
 def sum_to(g: Tensor, shape: tuple) -> Tensor:
     """Undoes broadcasting: sums the axes that were stretched."""
     lead = g.ndim - len(shape)
@@ -378,4 +451,4 @@ def _differ(a: tuple, b: tuple) -> bool:
     return len(a) != len(b) or a != b
 
 
-__all__ = ["Tape", "View", "ones_like", "sum_to", "token_of", "zeros_like"]
+__all__ = ["Tape", "View", "in_dtype_of", "ones_like", "sum_to", "token_of", "zeros_like"]

@@ -475,7 +475,8 @@ class FastPath:
         self._fill("cpu", cpu)
         self._set("next_token", -1)
         for name, offset in _slot_offsets(Tensor).items():
-            self._set("t" + name, offset)
+            if "t" + name in STATE:
+                self._set("t" + name, offset)
         for name, offset in _slot_offsets(Storage).items():
             self._set("s_" + name.lstrip("_"), offset)
         for i in range(MAX_ELEMENTS * 4 // 64 + 1):

@@ -1,39 +1,220 @@
-"""`grad`, `value_and_grad`, `vjp`, `vmap`: the public transformations, the same in both modes."""
+"""`grad`, `value_and_grad`, `vjp`: the public reverse-mode transformations, the same in both modes."""
 
 from __future__ import annotations
 
 import functools
+import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from mycelia.autodiff import control_flow  # noqa: F401  (registers the gradients of Cond and While)
-from mycelia.autodiff.batching import Batch, BatchedTensor, move_axis
+from mycelia.autodiff.hooks import hooked
+from mycelia.autodiff.state import mark_unused
 from mycelia.autodiff.tape import Tape, ones_like, token_of, zeros_like
 from mycelia.ops import dispatch
 from mycelia.tensor.parameter import Parameter
-from mycelia.tensor.tensor import Tensor, View
+from mycelia.tensor.tensor import Tensor
 from mycelia.trace.control_flow import stage
 from mycelia.trace.nesting import flatten, map_leaves, unflatten
-from mycelia.trace.tracer import TracedTensor, current_trace
+from mycelia.trace.tracer import current_trace
+
+logger = logging.getLogger("mycelia")
 
 
-def alias(x: Tensor, tape: Tape) -> Tensor:
-    """A tensor of its own identity that shows the same elements, so that its gradient on this tape is told
-    from the original's."""
-    tape.settle(x)
-    if type(x) is TracedTensor:
-        twin: Tensor = TracedTensor(x.trace, x.trace.value_of(x))
-    elif type(x) is BatchedTensor:
-        twin = BatchedTensor(x.inner, x.axis, x.level)
-    else:
-        twin = Tensor.wrap(x._storage, x._shape, x._dtype, x._strides, x._offset)
-    root, chain = (x, ()) if x._view is None else (x._view.root, x._view.chain)
-    twin._view = View(root, chain, token_of(root))
-    tape.link(x, twin)
-    return twin
+def value_and_grad(
+    fn: Callable[..., Any],
+    grad_position: Any = 0,
+    weights: Any = None,
+    has_aux: bool = False,
+    return_ids: bool = False,
+    sens_param: bool = False,
+) -> Callable[..., Any]:
+    """A function that returns ``fn``'s value together with its gradients.
+
+    A parameter among ``weights`` that the result does not depend on gets zeros, which optimizers take as "no
+    update" (no weight decay and no momentum either); a warning names such parameters.
+
+    Args:
+        fn: a function or Cell; its first result is differentiated (summed over its elements when not a
+            scalar).
+        grad_position: index or indices of the arguments to differentiate by; None for none.
+        weights: Parameter(s) to differentiate by as well.
+        has_aux: ``fn`` returns the loss first and anything else after it, which gets no gradient.
+        return_ids: gradients come as (position or parameter name, gradient).
+        sens_param: the last positional argument is not ``fn``'s but the cotangent of its result.
+
+    Returns:
+        A function giving ``(value, gradients)``: one gradient, or a tuple; with both ``grad_position`` and
+        ``weights`` a pair.
+
+    Raises:
+        TypeError: an argument or the result is not a floating tensor.
+
+    Example:
+        >>> value_and_grad(lambda x: (x * x).sum())(Tensor([3.0]))
+    """
+    if not callable(fn):
+        raise TypeError(f"grad: fn must be callable. Received: {fn!r} (of type {type(fn).__name__})")
+    if grad_position is None and weights is None:
+        raise ValueError(
+            "value_and_grad: grad_position and weights are both None; nothing to differentiate by"
+        )
+    if has_aux and sens_param:
+        raise ValueError("value_and_grad: has_aux and sens_param cannot both be True")
+    parameters = None if weights is None else parameters_of(weights)
+    told: set[tuple[str, ...]] = set()
+
+    @functools.wraps(fn if hasattr(fn, "__name__") else type(fn))
+    def differentiated(*args: Any, **kwargs: Any) -> Any:
+        compiled = graph_mode_call(differentiated, args, kwargs)
+        if compiled is not EAGER:
+            return compiled
+        args, seeds = _split_sens(args) if sens_param else (args, None)
+        positions = () if grad_position is None else positions_of(grad_position, len(args))
+        tape = Tape()
+        operands = list(args)
+        with dispatch.interpreting(tape):
+            for p in positions:
+                what = f"argument {p} of {name_of(fn)}"
+                operands[p] = map_leaves(
+                    lambda leaf, what=what: tape.alias(differentiable(leaf, what)), args[p]
+                )
+            result = staged(fn)(*operands, **kwargs)
+            roots = _roots(result, has_aux, fn)
+            for y in roots:  # views of what was written since
+                tape.settle(y)
+        leaves: list[Tensor] = []
+        structures = [flatten(operands[p], leaves) for p in positions]
+        originals: list[Tensor] = []
+        for p in positions:
+            flatten(args[p], originals)
+        wanted = [*leaves, *(parameters or ())]
+        got = tape.backward(roots, _seeds(seeds, roots, fn), [token_of(x) for x in wanted])
+        got = [hooked(x, g) for x, g in zip([*originals, *(parameters or ())], got)]
+        filled = [zeros_like(x) if g is None else g for x, g in zip(wanted, got)]
+        if parameters is not None:
+            _report_unused(fn, parameters, got[len(leaves) :], filled[len(leaves) :], told)
+        by_position = _by_position(structures, iter(filled), grad_position)
+        by_weight: Any = tuple(filled[len(leaves) :])
+        if isinstance(weights, Parameter):
+            by_weight = by_weight[0]
+        if return_ids:
+            by_position, by_weight = _with_ids(
+                by_position, by_weight, positions, parameters, grad_position, weights
+            )
+        if parameters is None:
+            return result, by_position
+        return result, (by_weight if grad_position is None else (by_position, by_weight))
+
+    return differentiated
 
 
-def _differentiable(value: Any, what: str) -> Tensor:
+def grad(
+    fn: Callable[..., Any],
+    grad_position: Any = 0,
+    weights: Any = None,
+    has_aux: bool = False,
+    return_ids: bool = False,
+    sens_param: bool = False,
+) -> Callable[..., Any]:
+    """As `value_and_grad`, returning the gradients alone, or ``(gradients, aux)`` with ``has_aux``."""
+    inner = value_and_grad(fn, grad_position, weights, has_aux, return_ids, sens_param)
+
+    @functools.wraps(inner)
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        value, gradients = inner(*args, **kwargs)
+        return (gradients, value[1:]) if has_aux else gradients
+
+    return gradient
+
+
+def get_grad(gradients: Any, identifier: Any) -> Tensor:
+    """One gradient out of what `grad` returned with ``return_ids=True``.
+
+    Args:
+        gradients: pairs of (position or parameter name, gradient), nested as `grad` nests them.
+        identifier: a position, or a Parameter.
+
+    Raises:
+        TypeError: the identifier is neither.
+        RuntimeError: there is no gradient of that position or parameter; lists those that are there.
+    """
+    if isinstance(identifier, bool) or not isinstance(identifier, (int, Parameter)):
+        raise TypeError(
+            f"get_grad: identifier must be an int or a Parameter. Received: {identifier!r} (of type "
+            f"{type(identifier).__name__})"
+        )
+    key = identifier.name if isinstance(identifier, Parameter) else identifier
+    pairs = list(_pairs(gradients))
+    for known, gradient in pairs:
+        if known == key:
+            return gradient
+    raise RuntimeError(
+        f"get_grad: there is no gradient for {key!r}. Known: {', '.join(repr(k) for k, _ in pairs) or 'none'}"
+    )
+
+
+def _pairs(tree: Any) -> Any:
+    if isinstance(tree, (tuple, list)):
+        if len(tree) == 2 and type(tree[0]) in (int, str):
+            yield tree
+        else:
+            for item in tree:
+                yield from _pairs(item)
+
+
+def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool = False) -> Any:
+    """The value of ``fn(*inputs)`` and the function that pulls cotangents of its outputs back to its inputs.
+
+    Returns:
+        ``(outputs, pull)``, or ``(outputs, pull, aux)`` with ``has_aux``. ``pull(*cotangents)`` returns a
+        tuple with one cotangent for each input; with ``weights`` a pair of that and the weights' cotangents.
+
+    Raises:
+        TypeError: an input or output is not a floating tensor.
+        ValueError: the cotangents differ from the outputs in number or shape.
+
+    Example:
+        >>> _, pull = vjp(lambda x: x * x, Tensor([3.0]))
+        >>> pull(Tensor([1.0]))
+    """
+    parameters = None if weights is None else parameters_of(weights)
+    tape = Tape(dispatch.current())
+    with dispatch.interpreting(tape):
+        operands = tuple(
+            map_leaves(lambda leaf: tape.alias(differentiable(leaf, f"an input of {name_of(fn)}")), x)
+            for x in inputs
+        )
+        result = staged(fn)(*operands)
+        outputs, aux = split_aux(result, fn) if has_aux else (result, None)
+        roots: list[Any] = []
+        flatten(outputs, roots)
+        for y in roots:
+            tape.settle(differentiable(y, f"the result of {name_of(fn)}"))
+    leaves: list[Tensor] = []
+    structures = [flatten(x, leaves) for x in operands]
+    wanted = [*leaves, *(parameters or ())]
+    tokens = [token_of(x) for x in wanted]
+
+    def pull(*cotangents: Any) -> Any:
+        given: list[Any] = []
+        flatten(cotangents, given)
+        got = tape.backward(roots, _checked_seeds("vjp", given, roots), tokens)
+        filled = [zeros_like(x) if g is None else g for x, g in zip(wanted, got)]
+        remaining = iter(filled)
+        pulled = tuple([unflatten(s, remaining) for s in structures])
+        return pulled if parameters is None else (pulled, tuple(filled[len(leaves) :]))
+
+    return (outputs, pull, aux) if has_aux else (outputs, pull)
+
+
+# -- arguments and results -----------------------------------------------------------------------------------
+def differentiable(value: Any, what: str) -> Tensor:
+    """The value, if it can have a gradient.
+
+    Raises:
+        TypeError: not a floating tensor.
+    """
     if not isinstance(value, Tensor):
         raise TypeError(f"{what} must be a Tensor. Received: {value!r} (of type {type(value).__name__})")
     if not value.dtype.is_float:
@@ -44,7 +225,21 @@ def _differentiable(value: Any, what: str) -> Tensor:
     return value
 
 
-def _positions(grad_position: Any, count: int) -> tuple[int, ...]:
+def parameters_of(weights: Any) -> tuple[Parameter, ...]:
+    """``weights`` as a tuple.
+
+    Raises:
+        TypeError: something among them is not a Parameter.
+    """
+    items = (weights,) if isinstance(weights, Parameter) else tuple(weights)
+    for item in items:
+        if not isinstance(item, Parameter):
+            raise TypeError(f"weights must be Parameters. Received: {item!r} (of type {type(item).__name__})")
+    return items
+
+
+def positions_of(grad_position: Any, count: int) -> tuple[int, ...]:
+    """Non-negative indices of the arguments to differentiate by."""
     positions = grad_position if isinstance(grad_position, (tuple, list)) else (grad_position,)
     for p in positions:
         if type(p) is not int:
@@ -59,88 +254,52 @@ def _positions(grad_position: Any, count: int) -> tuple[int, ...]:
     return tuple(p % count for p in positions)
 
 
-def _weights(weights: Any) -> tuple[Parameter, ...]:
-    items = (weights,) if isinstance(weights, Parameter) else tuple(weights)
-    for item in items:
-        if not isinstance(item, Parameter):
-            raise TypeError(f"weights must be Parameters. Received: {item!r} (of type {type(item).__name__})")
-    return items
-
-
-def value_and_grad(
-    fn: Callable[..., Any],
-    grad_position: Any = 0,
-    weights: Any = None,
-    has_aux: bool = False,
-    return_ids: bool = False,
-) -> Callable[..., Any]:
-    """A function that returns ``fn``'s value together with its gradients.
-
-    Args:
-        fn: a function or Cell; its first result is differentiated (summed over its elements when not a
-            scalar).
-        grad_position: index or indices of the arguments to differentiate by; None for none.
-        weights: Parameter(s) to differentiate by as well.
-        has_aux: ``fn`` returns the loss first and anything else after it, which gets no gradient.
-        return_ids: gradients come as (position or parameter name, gradient).
-
-    Returns:
-        A function giving ``(value, gradients)``: one gradient, or a tuple; with both ``grad_position`` and
-        ``weights`` a pair.
-
-    Raises:
-        TypeError: an argument or the result is not a floating tensor.
-
-    Example:
-        >>> value_and_grad(lambda x: (x * x).sum())(Tensor([3.0]))
-    """
-    if grad_position is None and weights is None:
-        raise ValueError(
-            "value_and_grad: grad_position and weights are both None; nothing to differentiate by"
+def _split_sens(args: tuple) -> tuple[tuple, Any]:
+    if not args:
+        raise TypeError(
+            "grad: with sens_param the last argument is the cotangent of the result; none is given"
         )
-    parameters = None if weights is None else _weights(weights)
+    return args[:-1], args[-1]
 
-    @functools.wraps(fn if hasattr(fn, "__name__") else type(fn))
-    def differentiated(*args: Any, **kwargs: Any) -> Any:
-        compiled = _graph_mode_call(differentiated, args, kwargs)
-        if compiled is not _EAGER:
-            return compiled
-        positions = () if grad_position is None else _positions(grad_position, len(args))
-        tape = Tape()
-        operands = list(args)
-        with dispatch.interpreting(tape):
-            for p in positions:
-                operands[p] = map_leaves(
-                    lambda leaf, p=p: alias(
-                        _differentiable(leaf, f"argument {p} of {_name(fn)}"), tape
-                    ),
-                    operands[p],
-                )
-            result = _staged(fn)(*operands, **kwargs)
-            roots = _roots(result, has_aux, fn)
-            for y in roots:  # views of what was written since
-                tape.settle(y)
-        leaves: list[Tensor] = []
-        structures = [flatten(operands[p], leaves) for p in positions]
-        tokens = [token_of(leaf) for leaf in leaves]
-        if parameters is not None:
-            tokens += [token_of(p) for p in parameters]
-        got = tape.backward(roots, [ones_like(y) for y in roots], tokens)
-        wanted = [*leaves, *(parameters or ())]
-        filled = [zeros_like(x) if g is None else g for x, g in zip(wanted, got)]
-        by_position = _by_position(structures, iter(filled), grad_position)
-        by_weight: Any = tuple(filled[len(leaves) :])
-        if isinstance(weights, Parameter):
-            by_weight = by_weight[0]
-        if return_ids:
-            by_position, by_weight = _with_ids(
-                by_position, by_weight, positions, parameters, grad_position, weights
+
+def _seeds(given: Any, roots: Sequence[Tensor], fn: Any) -> Sequence[Tensor]:
+    if given is None:
+        return [ones_like(y) for y in roots]
+    leaves: list[Any] = []
+    flatten(given, leaves)
+    return _checked_seeds(f"the gradient of {name_of(fn)}", leaves, roots)
+
+
+def _checked_seeds(what: str, given: Sequence[Any], roots: Sequence[Tensor]) -> Sequence[Tensor]:
+    if len(given) != len(roots):
+        raise ValueError(f"{what}: {len(roots)} output(s) need as many cotangents. Received: {len(given)}")
+    for y, g in zip(roots, given):
+        if not isinstance(g, Tensor) or len(g.shape) != len(y.shape) or g.shape != y.shape:
+            shown = g.type if isinstance(g, Tensor) else repr(g)
+            raise ValueError(
+                f"{what}: a cotangent must have its output's shape {y.shape} and dtype {y.dtype}. Received: "
+                f"{shown}"
             )
-        if parameters is None:
-            return result, by_position
-        return result, (by_weight if grad_position is None else (by_position, by_weight))
+    return [g if g.dtype is y.dtype else g.astype(y.dtype) for y, g in zip(roots, given)]
 
-    return differentiated
+
+def split_aux(result: Any, fn: Any) -> tuple[Any, Any]:
+    """The value to differentiate, and what else the function returned."""
+    if not isinstance(result, (tuple, list)) or len(result) < 2:
+        raise ValueError(
+            f"has_aux: {name_of(fn)} must return the value to differentiate and at least one more. Received: "
+            f"{result!r:.80}"
+        )
+    aux = result[1:]
+    return result[0], aux[0] if len(aux) == 1 else aux
+
+
+def _roots(result: Any, has_aux: bool, fn: Any) -> list[Tensor]:
+    if has_aux:
+        result, _ = split_aux(result, fn)
+    roots: list[Any] = []
+    flatten(result, roots)
+    return [differentiable(y, f"the result of {name_of(fn)}") for y in roots]
 
 
 def _by_position(structures: list[Any], filled: Any, grad_position: Any) -> Any:
@@ -162,158 +321,50 @@ def _with_ids(
     return by_position, by_weight
 
 
-def grad(
-    fn: Callable[..., Any],
-    grad_position: Any = 0,
-    weights: Any = None,
-    has_aux: bool = False,
-    return_ids: bool = False,
-) -> Callable[..., Any]:
-    """As `value_and_grad`, returning the gradients alone, or ``(gradients, aux)`` with ``has_aux``."""
-    inner = value_and_grad(fn, grad_position, weights, has_aux, return_ids)
-
-    @functools.wraps(inner)
-    def gradient(*args: Any, **kwargs: Any) -> Any:
-        value, gradients = inner(*args, **kwargs)
-        return (gradients, value[1:]) if has_aux else gradients
-
-    return gradient
-
-
-def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool = False) -> Any:
-    """The value of ``fn(*inputs)`` and the function that pulls cotangents of its outputs back to its inputs.
-
-    Returns:
-        ``(outputs, pull)``, or ``(outputs, pull, aux)`` with ``has_aux``. ``pull(*cotangents)`` returns one
-        cotangent, or a tuple
-        for several inputs; with ``weights`` a pair of those and the weights'.
-    """
-    parameters = None if weights is None else _weights(weights)
-    below = dispatch.current()
-    tape = Tape(below)
-    with dispatch.interpreting(tape):
-        operands = tuple(
-            map_leaves(lambda leaf: alias(_differentiable(leaf, f"an input of {_name(fn)}"), tape), x)
-            for x in inputs
+def _report_unused(
+    fn: Any,
+    parameters: Sequence[Parameter],
+    got: Sequence[Tensor | None],
+    filled: Sequence[Tensor],
+    told: set[tuple[str, ...]],
+) -> None:
+    """Marks the gradients of parameters that the loss does not use, and names those once."""
+    unused = tuple([p.name for p, g in zip(parameters, got) if g is None])
+    if not unused:
+        return
+    for g, filling in zip(got, filled):
+        if g is None:
+            mark_unused(filling)
+    if unused not in told:
+        told.add(unused)
+        names = ", ".join(unused[:8]) + (f" and {len(unused) - 8} more" if len(unused) > 8 else "")
+        logger.warning(
+            "%s: the result does not depend on %d of %d parameters, which get no update: %s",
+            name_of(fn),
+            len(unused),
+            len(parameters),
+            names,
         )
-        result = _staged(fn)(*operands)
-        outputs, aux = (result[0], result[1:]) if has_aux else (result, None)
-        roots: list[Any] = []
-        flatten(outputs, roots)
-        for y in roots:
-            tape.settle(y)
-    leaves: list[Tensor] = []
-    structures = [flatten(x, leaves) for x in operands]
-    tokens = [token_of(x) for x in leaves] + [token_of(p) for p in parameters or ()]
-    wanted = [*leaves, *(parameters or ())]
-
-    def pull(*cotangents: Any) -> Any:
-        given: list[Any] = []
-        flatten(cotangents if len(cotangents) != 1 else cotangents[0], given)
-        if len(given) != len(roots):
-            raise ValueError(f"vjp: {len(roots)} output(s) need as many cotangents. Received: {len(given)}")
-        for y, g in zip(roots, given):
-            if g.shape != y.shape:
-                raise ValueError(
-                    f"vjp: a cotangent must have its output's shape {y.shape}. Received: {g.shape}"
-                )
-        got = tape.backward(roots, given, tokens)
-        filled = [zeros_like(x) if g is None else g for x, g in zip(wanted, got)]
-        trees = [unflatten(s, it) for it in [iter(filled)] for s in structures]
-        pulled = trees[0] if len(trees) == 1 else tuple(trees)
-        return pulled if parameters is None else (pulled, tuple(filled[len(leaves) :]))
-
-    return (outputs, pull, aux) if has_aux else (outputs, pull)
 
 
-def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
-    """A function that applies ``fn`` to each slice along an axis of its arguments and stacks the results.
-
-    Args:
-        fn: takes and returns tensors (nested as one likes).
-        in_axes: the mapped axis of each argument, None for arguments that are the same for all; an int for
-            all arguments.
-        out_axes: where the results carry the axis.
-
-    Raises:
-        ValueError: the mapped axes differ in size, or none is given.
-    """
-
-    @functools.wraps(fn if hasattr(fn, "__name__") else type(fn))
-    def mapped(*args: Any) -> Any:
-        leaves: list[Any] = []
-        structure = flatten(args, leaves)
-        axes = _leaf_axes(in_axes, args)
-        sizes = {x.shape[a % x.ndim] for x, a in zip(leaves, axes) if a is not None}
-        if len(sizes) != 1:
-            raise ValueError(
-                f"vmap: the mapped axes must have one size. Received: sizes {sorted(sizes)} with in_axes="
-                f"{in_axes!r}"
-            )
-        level = Batch(sizes.pop())
-        with dispatch.interpreting(level):
-            operands = [x if a is None else BatchedTensor(x, a % x.ndim, level) for x, a in zip(leaves, axes)]
-            result = _staged(fn)(*unflatten(structure, iter(operands)))
-        outputs: list[Any] = []
-        out_structure = flatten(result, outputs)
-        places = _leaf_axes(out_axes, result if isinstance(result, tuple) else (result,))
-        return unflatten(out_structure, iter([_unbatch(y, a, level) for y, a in zip(outputs, places)]))
-
-    return mapped
-
-
-def _unbatch(y: Any, axis: int, level: Batch) -> Tensor:
-    if type(y) is BatchedTensor and y.level is level:
-        return move_axis(y.inner, y.axis, axis % y.inner.ndim)
-    from mycelia.ir import operator as registry
-
-    lead = registry.get("Reshape")(y, shape=(1, *y.shape))
-    return move_axis(registry.get("BroadcastTo")(lead, shape=(level.size, *y.shape)), 0, axis % (y.ndim + 1))
-
-
-def _leaf_axes(axes: Any, args: Sequence[Any]) -> list[int | None]:
-    """One axis for each leaf of the arguments."""
-    if axes is None or isinstance(axes, int):
-        axes = (axes,) * len(args)
-    if len(axes) != len(args):
-        raise ValueError(
-            f"vmap: in_axes/out_axes must be an int or have one entry for each of the {len(args)} values. "
-            f"Received: {axes!r}"
-        )
-    result: list[int | None] = []
-    for axis, arg in zip(axes, args):
-        if isinstance(axis, (tuple, list)):
-            result += _leaf_axes(axis, arg)
-        else:
-            leaves: list[Any] = []
-            flatten(arg, leaves)
-            result += [axis] * len(leaves)
-    return result
-
-
-def _roots(result: Any, has_aux: bool, fn: Any) -> list[Tensor]:
-    first = result[0] if has_aux and isinstance(result, (tuple, list)) else result
-    roots: list[Any] = []
-    flatten(first, roots)
-    return [_differentiable(y, f"the result of {_name(fn)}") for y in roots]
-
-
-def _staged(fn: Callable[..., Any]) -> Callable[..., Any]:
+# -- shared by the transformations ---------------------------------------------------------------------------
+def staged(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Inside a trace, the function with control flow on tensors staged."""
     return fn if current_trace() is None else stage(fn)
 
 
-def _name(fn: Any) -> str:
+def name_of(fn: Any) -> str:
+    """A function's name, or a Cell's class."""
     return getattr(fn, "__qualname__", None) or type(fn).__name__
 
 
-_EAGER = object()
+EAGER = object()
 
 
-def _graph_mode_call(function: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
-    """In GRAPH_MODE an outermost gradient function is compiled as a whole; else `_EAGER`."""
+def graph_mode_call(function: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
+    """In GRAPH_MODE an outermost transformed function is compiled as a whole; else `EAGER`."""
     from mycelia.engine import jit
 
     if dispatch.is_tracing() or not jit.graph_mode():
-        return _EAGER
+        return EAGER
     return jit.call_compiled(function, args, kwargs)

@@ -15,7 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from mycelia.autodiff import recording
 from mycelia.engine import mode
+from mycelia.engine.clock import compiling
 from mycelia.engine.guards import Guards
 from mycelia.engine.report import report_recompilation
 from mycelia.ir.types import NeedsConcrete, Sym, TensorType
@@ -161,6 +163,8 @@ class JitFunction:
         if dispatch.is_tracing():
             return self.staged(*args, **kwargs)
         key, leaves, tensors = self._signature(args, kwargs)
+        if recording.RECORDER is not None and recording.follows_any(tensors):
+            return self.staged(*args, **kwargs)  # so that `Tensor.backward` finds its way through
         for candidate in self.specialisations.get(key, ()):
             if candidate.matches(tensors):
                 return candidate.run(tensors)
@@ -195,6 +199,7 @@ class JitFunction:
             exact.append(_sharing(tensors))
         return tuple(exact), leaves, tensors
 
+    @compiling
     def _specialise(
         self, key: tuple, leaves: list[Any], structure: Any, tensors: list[Tensor]
     ) -> Specialisation:

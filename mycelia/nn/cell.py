@@ -6,10 +6,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from mycelia.autodiff.recording import enable_grad, parameters_take_part
 from mycelia.engine import mode as _mode
 from mycelia.ir.dtypes import DType
-from mycelia.nn.hooks import HookHandle, run_forward_hooks, run_pre_hooks
+from mycelia.nn.hooks import (
+    HookHandle,
+    refresh_plainness,
+    run_backward_hooks,
+    run_forward_hooks,
+    run_pre_hooks,
+    with_own_gradient,
+)
 from mycelia.ops import dispatch
+from mycelia.ops.precision import Policy
 from mycelia.tensor.parameter import Parameter, ParameterTuple
 from mycelia.tensor.tensor import Tensor
 from mycelia.trace.control_flow import stage
@@ -87,7 +96,7 @@ class Cell:
     _params: Members
     _cells: Members
     _plain = True  # nothing but construct to run: no hooks, no dtype to compute in
-    _compute_dtype: DType | None = None
+    _policy: Policy | None  # in which dtypes it computes
     training = False
     requires_grad = False
     phase = ""
@@ -97,6 +106,9 @@ class Cell:
         attributes = self.__dict__
         attributes["_params"] = Members(attributes)
         attributes["_cells"] = Members(attributes)
+        attributes["_policy"] = None
+        if hasattr(cls, "bprop"):
+            attributes["_plain"] = False
         return self
 
     def __init__(self, auto_prefix: bool = True, flags: dict[str, Any] | None = None) -> None:
@@ -113,6 +125,9 @@ class Cell:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._plain and _mode.current and not dispatch.is_tracing():  # PYNATIVE_MODE
+            if self.training and not parameters_take_part():
+                with enable_grad():  # so that `backward` can be called on the result
+                    return self.construct(*args, **kwargs)
             return self.construct(*args, **kwargs)
         return self._call(args, kwargs)
 
@@ -121,13 +136,25 @@ class Cell:
             from mycelia.engine import jit
 
             return jit.call_cell(self, args, kwargs)
+        if self.training and not dispatch.is_tracing() and not parameters_take_part():
+            with enable_grad():
+                return self._run(*args, **kwargs)
+        return self._run(*args, **kwargs)
+
+    def _run(self, *args: Any, **kwargs: Any) -> Any:
+        """`construct` with hooks and mixed precision around it."""
         construct = stage(self.construct) if current_trace() is not None else self.construct
         if self._plain:
             return construct(*args, **kwargs)
-        if self._compute_dtype is not None:
-            args, kwargs = _cast((args, kwargs), self._compute_dtype)
         args, kwargs = run_pre_hooks(self, args, kwargs)
-        return run_forward_hooks(self, args, kwargs, construct(*args, **kwargs))
+        result = run_backward_hooks(self, args, lambda *xs: self._compute(construct, xs, kwargs))
+        return run_forward_hooks(self, args, kwargs, result)
+
+    def _compute(self, construct: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+        run = with_own_gradient(self, construct, kwargs)
+        if run is not construct:
+            kwargs = {}
+        return run(*args, **kwargs) if self._policy is None else self._policy.run(run, args, kwargs)
 
     # -- attributes ----------------------------------------------------------------------------------------
     def __setattr__(self, name: str, value: Any) -> None:
@@ -361,7 +388,8 @@ class Cell:
         return self
 
     def to_float(self, dst_type: DType) -> Cell:
-        """Casts floating inputs of this cell and of all below to a dtype before ``construct``.
+        """This cell and all below compute in a dtype: inputs, parameters and whatever is made of them are
+        cast to it, operator by operator. Parameters themselves keep theirs.
 
         Raises:
             ValueError: not float16, float32 or bfloat16.
@@ -371,8 +399,14 @@ class Cell:
                 f"to_float: dst_type must be float16, float32 or bfloat16. Received: {dst_type!r}"
             )
         for _, cell in self.cells_and_names():
-            cell._compute_dtype = dst_type
-            cell._plain = False
+            cell.set_policy(Policy(dst_type))
+        return self
+
+    def set_policy(self, policy: Policy | None) -> Cell:
+        """Decides in which dtypes this cell computes, and cells below that have no policy of their own; None
+        for those of its inputs and parameters."""
+        self._policy = policy
+        refresh_plainness(self)
         return self
 
     def add_flags(self, **flags: Any) -> Cell:
@@ -406,6 +440,18 @@ class Cell:
         """Calls ``hook_fn(cell, inputs, output)`` after ``construct``; what it returns, unless None, replaces
         the output."""
         return HookHandle(self, "_forward_hooks", hook_fn, prepend, with_kwargs)
+
+    def register_backward_pre_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
+        """Calls ``hook_fn(cell, grad_output)`` when gradients come back to this cell's outputs; what it
+        returns,
+        unless None, replaces them."""
+        return HookHandle(self, "_backward_pre_hooks", hook_fn, False, False)
+
+    def register_backward_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
+        """Calls ``hook_fn(cell, grad_input, grad_output)`` when gradients leave through this cell's inputs;
+        what
+        it returns, unless None, replaces ``grad_input``."""
+        return HookHandle(self, "_backward_hooks", hook_fn, False, False)
 
     # -- description ---------------------------------------------------------------------------------------
     @property
@@ -469,14 +515,3 @@ def _insert_parameters(cell: Cell, parameters: ParameterTuple) -> None:
                 f"of its own with Parameter(..., name=...)"
             )
         cell.insert_param_to_cell(parameter.name, parameter, check_name_contain_dot=False)
-
-
-def _cast(tree: Any, dtype: DType) -> Any:
-    """The same nested arguments with floating tensors in another dtype."""
-    if isinstance(tree, Tensor):
-        return tree.astype(dtype) if tree.dtype.is_float and tree.dtype is not dtype else tree
-    if isinstance(tree, dict):
-        return {key: _cast(item, dtype) for key, item in tree.items()}
-    if type(tree) in (tuple, list):
-        return type(tree)(_cast(item, dtype) for item in tree)
-    return tree

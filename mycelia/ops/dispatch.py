@@ -66,13 +66,16 @@ def set_base(interpreter: Interpreter) -> None:
     _base = interpreter
 
 
-def current() -> Interpreter:
-    entries = _stack.entries
-    if entries:
-        return entries[-1]
+def base() -> Interpreter:
+    """The interpreter that `set_base` registered."""
     if _base is None:
         raise RuntimeError("no engine is registered; import mycelia, not a part of it")
     return _base
+
+
+def current() -> Interpreter:
+    entries = _stack.entries
+    return entries[-1] if entries else base()
 
 
 def is_tracing() -> bool:

@@ -59,7 +59,7 @@ class Tensor:
         (1, 2)
     """
 
-    __slots__ = ("_storage", "_offset", "_strides", "_shape", "_dtype", "_token", "_view", "__weakref__")
+    __slots__ = ("_storage", "_offset", "_strides", "_shape", "_dtype", "_token", "_view", "_gradient", "__weakref__")
 
     _storage: Any  # a Storage; None while the tensor is traced
     _shape: tuple[Any, ...]
@@ -68,6 +68,7 @@ class Tensor:
     _dtype: DType
     _token: int | None
     _view: View | None
+    _gradient: Any  # not set until `mycelia.autodiff.state` has something to keep about the tensor
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         return object.__new__(cls)
