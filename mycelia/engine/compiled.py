@@ -9,6 +9,7 @@ from typing import Any
 
 from mycelia.codegen.target import Target
 from mycelia.engine import graph_files
+from mycelia.engine.clock import compiling
 from mycelia.engine.segmented import Segmented
 from mycelia.ir.graph import Graph
 from mycelia.ir.types import Sym
@@ -94,6 +95,7 @@ class CompiledGraph:
             staged = self.plan_for(inputs)
         return staged.run(inputs)
 
+    @compiling
     def plan_for(self, inputs: Sequence[Tensor]) -> _Staged:
         """The plan for the inputs' sizes, made at the first call with them."""
         key = tuple(x._shape for x in inputs) if self.symbolic else ()

@@ -260,3 +260,7 @@ def get_metrics(metrics: dict[str, Metric] | set[str] | None) -> dict[str, Metri
         return {name: get_metric_fn(name) for name in sorted(metrics)}
     raise TypeError("Model: metrics must be a set of names or a dict from name to Metric. Received: "
                     f"metrics={metrics!r} (of type {type(metrics).__name__})")
+
+
+__all__ = ["MAE", "MSE", "Accuracy", "Loss", "Metric", "Top1CategoricalAccuracy", "Top5CategoricalAccuracy",
+           "TopKCategoricalAccuracy", "get_metric_fn", "names"]

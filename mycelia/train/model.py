@@ -1,16 +1,18 @@
 """Model: training, evaluation and prediction of a network without a loop of one's own."""
 from __future__ import annotations
 
-import sys
+import itertools
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from mycelia.train.callback import CallbackList, CallbackParam, Progress, RunContext
+from mycelia.train.amp import LEVELS, build_train_network
+from mycelia.train.callback.base import CallbackList, CallbackParam, RunContext
+from mycelia.train.callback.progress import StepTimes, progress
 from mycelia.train.metrics import Loss, Metric, get_metrics
 
 # Callbacks of training that `fit` does not run in the evaluations between epochs.
-_TRAINING_ONLY = frozenset(["LossMonitor", "ModelCheckpoint", "Progress"])
+_TRAINING_ONLY = frozenset(["LossMonitor", "ModelCheckpoint", "Progress", "PlainProgress"])
 
 
 class Model:
@@ -24,11 +26,12 @@ class Model:
         eval_network: the Cell that `eval` runs; default: the network and the loss.
         eval_indexes: positions of loss, predictions and labels among eval_network's outputs; default: metrics
             get all outputs.
-        amp_level, boost_level: ``"O0"``.
-        loss_scale_manager: what builds the training step's loss scale.
+        amp_level: mixed precision, ``"O0"`` to ``"O3"`` or ``"auto"``, as in `amp.auto_mixed_precision`.
+        boost_level: ``"O0"``.
+        loss_scale_manager, keep_batchnorm_fp32: as in `amp.build_train_network`.
 
     Raises:
-        ValueError: metrics without a loss or eval_network; unsupported levels.
+        ValueError: metrics without a loss or eval_network; unknown levels; a loss scale without an optimizer.
         KeyError: an unknown metric.
 
     Example:
@@ -44,15 +47,21 @@ class Model:
         for name in kwargs:
             if name not in ("loss_scale_manager", "keep_batchnorm_fp32"):
                 raise ValueError(f"Model: got an unexpected keyword argument {name!r}")
-        if amp_level != "O0" or boost_level != "O0" or kwargs.get("loss_scale_manager") is not None:
-            raise ValueError("Model: mixed precision and loss scaling are not supported here; build the "
-                             "training step with nn.TrainOneStepCell and give it as network. Received: "
-                             f"amp_level={amp_level!r}, boost_level={boost_level!r}, {kwargs}")
+        if amp_level not in LEVELS:
+            raise ValueError(f"Model: amp_level must be one of {', '.join(LEVELS)}. Received: {amp_level!r}")
+        if boost_level != "O0":
+            raise ValueError("Model: boost_level must be 'O0'; boosting is not built yet. Received: "
+                             f"boost_level={boost_level!r}")
+        if optimizer is None and (amp_level != "O0" or kwargs.get("loss_scale_manager") is not None):
+            raise ValueError("Model: amp_level and loss_scale_manager need an optimizer; for prediction use "
+                             f"amp.auto_mixed_precision(network, {amp_level!r}). Received: "
+                             f"amp_level={amp_level!r}")
         if eval_indexes is not None and (not isinstance(eval_indexes, list) or len(eval_indexes) != 3):
             raise ValueError("Model: eval_indexes must be a list of three positions: loss, predictions, "
                              f"labels. Received: eval_indexes={eval_indexes!r}")
         self._network, self._loss_fn, self._optimizer = network, loss_fn, optimizer
         self._metrics: dict[str, Metric] = get_metrics(metrics)
+        self._amp_level, self._amp_settings = amp_level, kwargs
         self._train_network = self._build_train_network()
         self._eval_network, self._eval_indexes = eval_network, eval_indexes
         if eval_network is None and self._metrics:
@@ -63,12 +72,10 @@ class Model:
 
     def _build_train_network(self) -> Any:
         from mycelia import nn
-        network = self._network
-        if self._loss_fn is not None:
-            network = nn.WithLossCell(network, self._loss_fn)
         if self._optimizer is not None:
-            network = nn.TrainOneStepCell(network, self._optimizer)
-        return network
+            return build_train_network(self._network, self._optimizer, self._loss_fn, self._amp_level,
+                                       **self._amp_settings)
+        return self._network if self._loss_fn is None else nn.WithLossCell(self._network, self._loss_fn)
 
     @property
     def train_network(self) -> Any:
@@ -95,8 +102,11 @@ class Model:
             train_dataset: batches of (data, label), or of whatever the network takes where there is no
                 loss_fn.
             callbacks: a Callback or a list of them.
-            dataset_sink_mode: accepted; data go to the network directly, as MindSpore's do on a CPU.
-            sink_size: accepted, as `dataset_sink_mode`.
+            dataset_sink_mode: data go to the network directly in either case, as MindSpore's do on a CPU, and
+                callbacks see each step; what it decides is the meaning of `sink_size`.
+            sink_size: with dataset_sink_mode, steps of an epoch, which goes on in the data where the one
+            before
+                has ended; -1 for the whole dataset.
             initial_epoch: epochs that an earlier run has done.
 
         Raises:
@@ -119,24 +129,31 @@ class Model:
                                                              int) or not 0 <= initial_epoch < epoch:
             raise ValueError(f"Model.train: initial_epoch must be from 0 to epoch - 1 = {epoch - 1}. "
                              f"Received: initial_epoch={initial_epoch!r}")
-        steps = train_dataset.get_dataset_size()
+        steps = _batches_of("Model.train", "train_dataset", train_dataset)
         if not steps:
             raise ValueError("Model.train: train_dataset has no batches; is batch_size larger than the "
                              "dataset, with drop_remainder=True?")
+        if sink_size != -1:
+            _positive("sink_size", sink_size)
+            steps = sink_size if dataset_sink_mode else steps
         every = _with_progress(callbacks)
         run = CallbackParam(
             mode="train", network=self._network, train_network=self._train_network, loss_fn=self._loss_fn,
             optimizer=self._optimizer, train_dataset=train_dataset, list_callback=every.callbacks,
                             batch_num=steps,
             epoch_num=epoch - initial_epoch, cur_step_num=0, cur_epoch_num=initial_epoch, initial_step=0,
-            dataset_sink_mode=False, parallel_mode="stand_alone", device_number=1, train_dataset_element=None,
+            times=StepTimes(), dataset_sink_mode=False, parallel_mode="stand_alone", device_number=1,
+            train_dataset_element=None,
             last_save_ckpt_step=None, latest_ckpt_file=None)
         context = RunContext(run)
+        endless = _endless(train_dataset) if dataset_sink_mode and sink_size > 0 else None
         with every:
             every.call("on_train_begin", context)
-            for number in range(initial_epoch + 1, epoch + 1):
+            for number in range(run.get("resume_epoch", initial_epoch) + 1, epoch + 1):
                 run.cur_epoch_num = number
-                self._train_epoch(every, context)
+                batches = train_dataset.create_tuple_iterator(num_epochs=1) if endless is None else \
+                    itertools.islice(endless, steps)
+                self._train_epoch(batches, every, context)
                 if valid_dataset is not None and _due(number, valid_frequency):
                     self._validate(valid_dataset, every, run)
                 every.call("on_train_epoch_end", context)
@@ -146,21 +163,27 @@ class Model:
                     break
             every.call("on_train_end", context)
 
-    def _train_epoch(self, every: CallbackList, context: RunContext) -> None:
+    def _train_epoch(self, batches: Iterable[Any], every: CallbackList, context: RunContext) -> None:
         run = context.original_args()
         every.call("on_train_epoch_begin", context)
         self._train_network.set_train(True)
-        for batch in run.train_dataset.create_tuple_iterator(num_epochs=1):
+        times = run.times
+        times.restart()
+        for batch in batches:
+            times.begin_step()
             if self._loss_fn is not None and len(batch) != 2:
                 raise ValueError("Model.train: with a loss_fn, train_dataset must have two columns, data and "
                                  f"label. Received: {', '.join(run.train_dataset.get_col_names())}")
             run.cur_step_num += 1
             run.train_dataset_element = batch
             every.call("on_train_step_begin", context)
+            times.begin_run()
             run.net_outputs = self._train_network(*batch)
+            times.end_step()
             every.call("on_train_step_end", context)
             if context.get_stop_requested():
                 break
+            times.wait()
 
     def _validate(self, dataset: Any, every: CallbackList, run: CallbackParam) -> None:
         """The evaluation between two epochs of `fit`; leaves its results in the run for the callbacks."""
@@ -203,7 +226,7 @@ class Model:
         if self._eval_network is None:
             raise ValueError("Model: an evaluation needs metrics and a loss_fn, or an eval_network")
         run.update(mode="eval", eval_network=self._eval_network, valid_dataset=dataset, cur_step_num=0,
-                   batch_num=dataset.get_dataset_size())
+                   batch_num=_batches_of("Model.eval", "valid_dataset", dataset))
         if not run.batch_num:
             raise ValueError("Model.eval: valid_dataset has no batches")
         context = RunContext(run)
@@ -284,8 +307,23 @@ def _due(epoch: int, frequency: int | Iterable[int]) -> bool:
 
 
 def _with_progress(callbacks: Any) -> CallbackList:
-    """The callbacks, with a bar of progress in front where the output is a terminal."""
+    """The callbacks, with what shows the progress in front."""
     every = CallbackList(callbacks)
-    if sys.stdout.isatty():
-        every.callbacks.insert(0, Progress())
+    shown = progress()
+    if shown is not None:
+        every.callbacks.insert(0, shown)
     return every
+
+
+def _batches_of(function: str, name: str, dataset: Any) -> int:
+    if not hasattr(dataset, "get_dataset_size") or not hasattr(dataset, "create_tuple_iterator"):
+        raise TypeError(f"{function}: {name} must be a dataset. Received: {dataset!r:.80} (of type "
+                        f"{type(dataset).__name__}). Make one of arrays with "
+                        "ds.NumpySlicesDataset((x, y), ['data', 'label']).batch(32)")
+    return dataset.get_dataset_size()
+
+
+def _endless(dataset: Any) -> Iterator[Any]:
+    """The dataset's batches, over and over."""
+    while True:
+        yield from dataset.create_tuple_iterator(num_epochs=1)

@@ -1,0 +1,5 @@
+"""Records of training for TensorBoard (`mindspore.train.summary`)."""
+
+from mycelia.train.summary.summary_record import SummaryRecord
+
+__all__ = ["SummaryRecord"]
