@@ -77,7 +77,29 @@ def _encoded(name: str, content: Content) -> Iterator[tuple[bytes, memoryview]]:
 
 
 def write_checkpoint(path: str, entries: Iterable[tuple[str, Content]], checksum: bool = False) -> None:
-    """Writes a checkpoint beside `path` and renames it when it is whole and on the disk.
+    """Writes a checkpoint as `write_beside` does.
+
+    Args:
+        path: the file.
+        entries: names and contents, in the file's order.
+        checksum: whether the file ends in one.
+    """
+    write_beside(path, _parts(entries, checksum))
+
+
+def _parts(entries: Iterable[tuple[str, Content]], checksum: bool) -> Iterator[bytes | memoryview]:
+    total = 0
+    for name, content in entries:
+        for parts in _encoded(name, content):
+            for part in parts:
+                total = zlib.crc32(part, total) if checksum else 0
+                yield part
+    if checksum:
+        yield _TRAILER + total.to_bytes(10, "big")
+
+
+def write_beside(path: str, parts: Iterable[bytes | memoryview]) -> None:
+    """Writes a file beside `path` and renames it when it is whole and on the disk.
 
     Until then, and if anything fails, a file that was at `path` stays as it was and nothing else is left.
 
@@ -90,15 +112,9 @@ def write_checkpoint(path: str, entries: Iterable[tuple[str, Content]], checksum
     written = 0
     try:
         with open(temporary, "wb") as file:
-            total = 0
-            for name, content in entries:
-                for head, piece in _encoded(name, content):
-                    for part in (head, piece):
-                        file.write(part)
-                        total = zlib.crc32(part, total) if checksum else 0
-                        written += len(part)
-            if checksum:
-                file.write(_TRAILER + total.to_bytes(10, "big"))
+            for part in parts:
+                file.write(part)
+                written += len(part)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
