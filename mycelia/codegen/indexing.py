@@ -5,11 +5,11 @@ and adding go in the order of the indices within one part of the result, and chu
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from mycelia.codegen.scalar import VectorScalars, memory_type
+from mycelia.codegen.scalar import Scalar, VectorScalars, memory_type
 from mycelia.codegen.target import Target
 from mycelia.codegen.text import Function, Module, Operand, Value, vector
 from mycelia.ir import dtypes
@@ -209,14 +209,25 @@ def gather_elements_text(symbol: str, itemsize: int, index: DType, last: bool) -
     return str(module)
 
 
+_COMBINE: dict[str, Callable[[VectorScalars, Scalar, Scalar], Scalar]] = {
+    "add": lambda m, held, x: held + x,
+    "update": lambda m, held, x: x,
+    "mul": lambda m, held, x: held * x,
+    "div": lambda m, held, x: m.div(held, x),
+    "max": lambda m, held, x: m.maximum(held, x),
+    "min": lambda m, held, x: m.minimum(held, x),
+}
+
+
 def scatter_elements_text(
-    symbol: str, dtype: DType, total: DType, index: DType, last: bool, shared: bool
+    symbol: str, dtype: DType, total: DType, index: DType, last: bool, shared: bool, reduce: str = "add"
 ) -> str:
     """``dx[o, indices[o, j, k], k] += dy[o, j, k]``; units and words as for `scatter_add_text`.
 
     Args:
         last: inner is 1.
         shared: all outer positions have the same indices, ``[j]``; inner is 1.
+        reduce: how elements combine, a key of ``_COMBINE``.
     """
     module = Module()
     f = module.kernel(symbol)
@@ -236,6 +247,7 @@ def scatter_elements_text(
                 value = one.load(dtype, f.at(memory_type(dtype, 1), dy, place))
                 sink = f.add(f.mul(f.add(f.mul(outer, extent), row), inner), along.index)
                 address = f.at(memory_type(total, 1), dx, sink)
-                one.store(one.load(total, address) + one.cast(value, total), address)
+                combined = _COMBINE[reduce](one, one.load(total, address), one.cast(value, total))
+                one.store(combined, address)
     f.ret(0)
     return str(module)

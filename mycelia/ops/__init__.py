@@ -10,6 +10,7 @@ from typing import Any
 from mycelia.ops import (  # noqa: F401  (importing a family registers its operators)
     activation,
     arithmetic,
+    combining,
     comparison,
     control,
     convolution,
@@ -27,10 +28,12 @@ from mycelia.ops import (  # noqa: F401  (importing a family registers its opera
     random,
     reduction,
     rounding,
+    searching,
     selection,
     softmaxes,
     trigonometric,
 )
+from mycelia.ops import element_primitives as _element_primitives  # noqa: F401
 from mycelia.ops import network_primitives as _network_primitives  # noqa: F401  (makes the classes)
 from mycelia.ops import primitives as _primitives  # noqa: F401
 from mycelia.ops import tensor_methods as _tensor_methods
@@ -45,17 +48,22 @@ from mycelia.ops.function import (
     dropouts,
     effects,
     elementwise,
+    finding,
     images,
     linear,
     losses,
     margin_losses,
     padding,
+    picking,
     pools,
+    products,
     reducing,
     resizing,
     scalars,
+    scattering,
     shaping,
     sliding,
+    statistics,
 )
 from mycelia.ops.generator import Generator, default_generator
 from mycelia.ops.mapping import HyperMap, Map, MultitypeFuncGraph, constexpr, partial
@@ -111,12 +119,17 @@ for _module in (
     convolving,
     detection,
     dropouts,
+    finding,
     margin_losses,
     padding,
+    picking,
     pools,
+    products,
     resizing,
     scalars,
+    scattering,
     sliding,
+    statistics,
 ):
     _FUNCTIONS[_module] = " ".join(_module.__all__)
 

@@ -1,7 +1,8 @@
 """Picking elements by index, and putting them back."""
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -300,7 +301,7 @@ class OneHot:
                         {"depth": -2, "on": 1, "off": 0, "dtype": dtypes.float32})]
 
 
-def _along(indices: np.ndarray, axis: int, extent: int, name: str) -> tuple[np.ndarray, ...]:
+def along_axis(indices: np.ndarray, axis: int, extent: int, name: str) -> tuple[np.ndarray, ...]:
     grid = list(np.ogrid[tuple(slice(d) for d in indices.shape)])
     grid[axis] = _checked(name, indices, extent)
     return tuple(grid)
@@ -324,7 +325,7 @@ class GatherD:
 
     def vjp(g, x, indices, y, *, axis): return GatherDGrad(indices, g, axis=axis, shape=x.shape), None
     def batch(axes, x, indices, *, axis): return GatherD(*all_at_front(axes, (x, indices)), axis=axis + 1), 0
-    def reference(x, indices, *, axis): return x[_along(indices, axis, x.shape[axis], "GatherD")]
+    def reference(x, indices, *, axis): return x[along_axis(indices, axis, x.shape[axis], "GatherD")]
 
     def samples():
         for dtype in ALL:
@@ -360,7 +361,7 @@ class GatherDGrad:
 
     def _scatter(indices, dy, *, axis, shape):
         result = np.zeros(shape, dy.dtype)
-        np.add.at(result, _along(indices, axis, shape[axis], "GatherDGrad"), dy)
+        np.add.at(result, along_axis(indices, axis, shape[axis], "GatherDGrad"), dy)
         return result
 
     reference = widened(_scatter)
@@ -381,6 +382,25 @@ class GatherDGrad:
             {"axis": 0, "shape": (3,)},
         )
     ]
+
+
+def flat_index(indices: Sequence[Any], extents: Sequence[Dim]) -> Any:
+    """Indices (int64) into axes as they are when merged into one. Negative ones count from the end; where one
+    is out of its axis, the result is out of all."""
+    from mycelia.ops.logic import LogicalOr
+    from mycelia.ops.selection import Cast, Select
+    flat: Any = None
+    outside: Any = None
+    whole: Dim = 1
+    for index, extent in zip(indices, extents):
+        index = index if index.dtype is dtypes.int64 else Cast(index, dtype=dtypes.int64)
+        if isinstance(extent, int):
+            beyond = LogicalOr(index >= extent, index < -extent)
+            outside = beyond if outside is None else LogicalOr(outside, beyond)
+            index = Select(index < 0, index + extent, index)
+        flat = index if flat is None else flat * extent + index
+        whole = whole * extent
+    return flat if outside is None or len(indices) == 1 else Select(outside, flat * 0 + whole, flat)
 
 
 @operator("NonZero")

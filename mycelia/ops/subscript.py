@@ -17,7 +17,7 @@ from mycelia.ops import inplace
 from mycelia.ops.batching import reshape
 from mycelia.ops.constants import constant, scalar
 from mycelia.ops.function.shaping import rows_of_nonzero
-from mycelia.ops.indexing import Gather, ScatterUpdate
+from mycelia.ops.indexing import Gather, ScatterUpdate, flat_index
 from mycelia.ops.inference import broadcast_shapes
 from mycelia.ops.movement import BroadcastTo, Reshape, StridedSlice, Transpose, slice_extent
 from mycelia.ops.promotion import as_tensor, cast
@@ -25,9 +25,10 @@ from mycelia.ops.selection import Select
 from mycelia.tensor.tensor import Tensor
 
 
-def _expanded(x: Tensor, key: Any) -> list[Any]:
+def _expanded(x: Tensor, key: Any) -> tuple[list[Any], bool]:
     """The key as a list with one item for each axis, besides ``None`` for new ones: arrays as tensors, the
-    ellipsis spelled out.
+    ellipsis spelled out; and whether that stands between tensors (or integers beside tensors), which sends
+    their axes to the front even where it stands for no axis.
 
     Raises:
         IndexError: too many indices, or two ellipses.
@@ -58,7 +59,26 @@ def _expanded(x: Tensor, key: Any) -> list[Any]:
         )
     fill: list[Any] = [slice(None)] * (x.ndim - used)
     at = dots[0] if dots else len(items)
-    return items[:at] + fill + items[at + bool(dots):]
+    picks = [i for i, item in enumerate(items) if isinstance(item, (Tensor, int))]
+    apart = bool(dots and picks) and picks[0] < at < picks[-1]
+    items = items[:at] + fill + items[at + bool(dots):]
+    _require_masks_to_fit(x, items)
+    return items, apart
+
+
+def _require_masks_to_fit(x: Tensor, items: Sequence[Any]) -> None:
+    axis = 0
+    for item in items:
+        width = 1 if isinstance(item, slice) else _axes_of(item)
+        if isinstance(item, Tensor) and item.dtype is bool_:
+            for i, (have, want) in enumerate(zip(item.shape, x.shape[axis:])):
+                if isinstance(have, int) and isinstance(want, int) and have != want:
+                    raise IndexError(
+                        f"Tensor index: a mask must have the extents of the axes it indexes. Received: a "
+                        f"mask of shape {item.shape} for axes of extents {x.shape[axis : axis + item.ndim]}, "
+                        f"which differ in axis {axis + i} of {x.shape}"
+                    )
+        axis += width
 
 
 def _axes_of(item: Any) -> int:
@@ -136,13 +156,13 @@ def getitem(x: Tensor, key: Any) -> Tensor:
         IndexError: out of range, or too many indices.
         TypeError: an item that cannot index.
     """
-    items = _expanded(x, key)
+    items, apart = _expanded(x, key)
     if not any(isinstance(item, Tensor) for item in items):
         return _basic(x, items)
     shown, axes, indices = _advanced(x, items)
     if len(axes) == 1:
         return Gather(shown, indices[0], axis=axes[0])
-    merged, flat, lead = _merged(shown, axes, indices)
+    merged, flat, lead = _merged(shown, axes, indices, apart)
     return Gather(merged, flat, axis=lead)
 
 
@@ -175,22 +195,24 @@ def _advanced(x: Tensor, items: list[Any]) -> tuple[Tensor, list[int], list[Tens
     return _basic(x, shown), axes, indices
 
 
-def _merged(x: Tensor, axes: list[int], indices: list[Tensor]) -> tuple[Tensor, Tensor, int]:
+def _adjacent(axes: list[int], apart: bool) -> bool:
+    return not apart and axes == list(range(axes[0], axes[0] + len(axes)))
+
+
+def _merged(
+    x: Tensor, axes: list[int], indices: list[Tensor], apart: bool
+) -> tuple[Tensor, Tensor, int]:
     """x with the indexed axes merged into one, the matching flat index, and that axis's place."""
-    adjacent = axes == list(range(axes[0], axes[0] + len(axes)))
+    adjacent = _adjacent(axes, apart)
     lead = axes[0] if adjacent else 0
     if not adjacent:
         x = Transpose(x, perm=(*axes, *(i for i in range(x.ndim) if i not in axes)))
     extents = x.shape[lead:lead + len(axes)]
     shape = broadcast_shapes("Tensor index", [i.type for i in indices])
-    flat: Any = None
     merged: Dim = 1
-    for index, extent in zip(indices, extents):
-        index = cast(index, int64)
-        if isinstance(extent, int):  # negative indices count from the end
-            index = Select(index < 0, index + extent, index)
-        flat = index if flat is None else flat * extent + index
+    for extent in extents:
         merged = merged * extent
+    flat = flat_index(indices, extents)
     flat = flat if flat.shape == shape else BroadcastTo(flat, shape=shape)
     return Reshape(x, shape=(*x.shape[:lead], merged, *x.shape[lead + len(axes):])), flat, lead
 
@@ -223,13 +245,13 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
     ):
         inplace.write(x, _masked(x, key, value))
         return
-    items = _expanded(x, key)
+    items, apart = _expanded(x, key)
     if not any(isinstance(item, Tensor) for item in items):
         shown = _basic(x, items)
         inplace.write(shown, _fitted(value, x, shown.shape))
         return
     shown, axes, indices = _advanced(x, items)
-    inplace.write(shown, _scattered(shown, axes, indices, value))
+    inplace.write(shown, _scattered(shown, axes, indices, apart, value))
 
 
 def _masked(x: Tensor, mask: Tensor, value: Any) -> Tensor:
@@ -238,16 +260,16 @@ def _masked(x: Tensor, mask: Tensor, value: Any) -> Tensor:
     return Select(reshape(mask, *mask.shape, *(1,) * (x.ndim - mask.ndim)), value, x)
 
 
-def _scattered(x: Tensor, axes: list[int], indices: list[Tensor], value: Any) -> Tensor:
+def _scattered(x: Tensor, axes: list[int], indices: list[Tensor], apart: bool, value: Any) -> Tensor:
     """x with the elements at the indices replaced by a value."""
     if len(axes) == 1:
         axis, index = axes[0], indices[0]
         shape = (*x.shape[:axis], *index.shape, *x.shape[axis + 1:])
         return ScatterUpdate(x, cast(index, int64), _fitted(value, x, shape), axis=axis)
-    merged, flat, lead = _merged(x, axes, indices)
+    merged, flat, lead = _merged(x, axes, indices, apart)
     shape = (*merged.shape[:lead], *flat.shape, *merged.shape[lead + 1:])
     updated = ScatterUpdate(merged, flat, _fitted(value, x, shape), axis=lead)
-    if axes == list(range(axes[0], axes[0] + len(axes))):
+    if _adjacent(axes, apart):
         return Reshape(updated, shape=x.shape)
     order = (*axes, *(i for i in range(x.ndim) if i not in axes))
     apart = Reshape(updated, shape=tuple(x.shape[i] for i in order))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mycelia.ir import dtypes
-from mycelia.ops import inplace
+from mycelia.ops import element_methods, inplace
 from mycelia.ops.function import (
     activations,
     creating,
@@ -254,10 +254,6 @@ def _new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None) ->
     return creating.full(size, fill_value, dtype=dtype or self.dtype)
 
 
-def _masked_select(self: Tensor, mask: Tensor) -> Tensor:
-    return shaping.broadcast_to(self, E.logical_or(mask, mask).shape)[mask]
-
-
 def _inplace(function: Callable[..., Any]) -> Callable[..., Any]:
     """The form with a trailing underscore: the tensor takes over the result."""
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -342,7 +338,6 @@ METHODS: dict[str, Callable[..., Any]] = {
     "new_ones": _new(creating.ones),
     "new_empty": _new(creating.empty),
     "new_full": _new_full,
-    "masked_select": _masked_select,
     "assign_value": effects.assign,
     "copy_": _copy_,
     "zero_": _inplace(creating.zeros_like),
@@ -361,6 +356,7 @@ def install() -> None:
     for module, names in _SAME.items():
         for name in names.split():
             METHODS.setdefault(name, getattr(module, name))
+    METHODS.update(element_methods.METHODS)
     for name, function in {**PROTOCOL, **METHODS}.items():
         if name not in ("numpy", "asnumpy"):
             setattr(Tensor, name, function)

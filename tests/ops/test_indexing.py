@@ -157,3 +157,56 @@ def test_slices_of_strided_slice():
         ms.ops.strided_slice(x, (1, 1), (2, 3), (1, 1), begin_mask=1, shrink_axis_mask=2).asnumpy(),
         ARRAY[:2, 1],
     )
+
+
+def _drawn_key(rng: np.random.Generator, shape: tuple[int, ...]) -> tuple:
+    """A key of integers, slices, lists, arrays, masks, None and an ellipsis; not always a valid one."""
+    def bound(extent):
+        return None if rng.random() < 0.3 else int(rng.integers(-extent - 1, extent + 2))
+
+    def item(extent):
+        return {
+            "int": lambda: int(rng.integers(-extent, extent)),
+            "slice": lambda: slice(bound(extent), bound(extent), [None, 1, 2, -1, -2, 3][rng.integers(6)]),
+            "list": lambda: [int(v) for v in rng.integers(-extent, extent, 2)],
+            "array": lambda: rng.integers(-extent, extent, (2,) if rng.random() < 0.6 else (2, 2)),
+            "mask": lambda: rng.random(extent) < 0.5,
+        }[rng.choice(["int", "slice", "list", "array", "mask"])]()
+
+    key = [item(extent) for extent in shape[: rng.integers(1, len(shape) + 1)]]
+    for extra in (None, Ellipsis):
+        if rng.random() < 0.3:
+            key.insert(int(rng.integers(0, len(key) + 1)), extra)
+    return tuple(key)
+
+
+@pytest.mark.parametrize("mode", ["get", "graph", "set", "gradient"])
+def test_drawn_keys(mode):
+    rng = np.random.default_rng(["get", "graph", "set", "gradient"].index(mode))
+    for _ in range(25 if mode == "graph" else 100):
+        shape = tuple(int(d) for d in rng.integers(2, 5, rng.integers(1, 4)))
+        x, key = rng.standard_normal(shape).astype(np.float32), _drawn_key(rng, shape)
+        ours = tuple(ms.Tensor(k) if isinstance(k, np.ndarray) else k for k in key)
+        try:
+            expected = x[key]
+        except IndexError:
+            with pytest.raises((IndexError, ValueError)):
+                ms.Tensor(x)[ours]
+            continue
+        if mode == "get":
+            got = ms.Tensor(x)[ours]
+        elif mode == "graph":
+            got = ms.jit(lambda t, ours=ours: t[ours])(ms.Tensor(x))
+        else:
+            value = rng.standard_normal(expected.shape).astype(np.float32)
+            if mode == "set":
+                got, expected = ms.Tensor(x), x.copy()
+                got[ours], expected[key] = ms.Tensor(value), value
+            else:
+                weights = ms.Tensor(value)
+                loss = lambda t, ours=ours, weights=weights: (t[ours] * weights).sum()
+                got = ms.grad(loss)(ms.Tensor(x))
+                expected = np.zeros_like(x)
+                np.add.at(expected, key, value)
+        assert got.shape == expected.shape, (shape, key)
+        np.testing.assert_allclose(got.asnumpy(), expected, rtol=1e-6, err_msg=str((shape, key)))

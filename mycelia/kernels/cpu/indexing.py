@@ -90,6 +90,48 @@ class GatherElements(KernelBase):
         return [Call(code, words, -(-rows // each))]
 
 
+@kernel("ScatterElements")
+class ScatterElements(KernelBase):
+    """The base is copied, then its elements are combined with the values in the order of the indices; float16
+    and bfloat16 in float32."""
+
+    def lower(self, node: Node, target: Target) -> list[Call]:
+        base, indices, _ = node.inputs
+        dtype, shape, axis, reduce = base.dtype, static_shape(base), node.attrs["axis"], node.attrs["reduce"]
+        size = math.prod(shape)
+        if size == 0:
+            return []
+        outer, extent, inner = _around(shape, axis)
+        count = static_shape(indices)[axis]
+        total = computed_in(dtype) if dtype.is_float and reduce != "update" else dtype
+        sink: Arg = Out(0) if total is dtype else Work(size * total.itemsize, "wide")
+        if total is dtype:
+            calls = copy_calls(dtype.itemsize, (size,), In(0), (1,), Out(0), (1,), target)
+        else:
+            wide = from_function("cast", [dtype], [total], lambda m, x: m.cast(x, total))
+            calls = pointwise_call(wide, (size,), [(1,)], [In(0)], [sink], target)
+        if count:
+            width = min(inner, -(-SMALLEST_CHUNK // (count * LINE)) * LINE)
+            tiles = -(-inner // width)
+            units = outer * tiles
+            each = max(1, SMALLEST_CHUNK // (count * width))
+            last = inner == 1
+            symbol = f"scatter_elements_{reduce}_{dtype.name}_{indices.dtype.name}{'_last' if last else ''}"
+            code = Code(
+                symbol,
+                symbol,
+                lambda: generator.scatter_elements_text(
+                    symbol, dtype, total, indices.dtype, last, shared=False, reduce=reduce
+                ),
+            )
+            words: list[Arg] = [In(1), In(2), sink, units, each, count, extent, inner, width, tiles]
+            calls.append(Call(code, words, -(-units // each)))
+        if total is not dtype:
+            narrow = from_function("cast", [total], [dtype], lambda m, x: m.cast(x, dtype))
+            calls += pointwise_call(narrow, (size,), [(1,)], [sink], [Out(0)], target)
+        return calls
+
+
 @kernel(["GatherGrad", "GatherDGrad"])
 class GatherGrad(KernelBase):
     """Inputs: indices and the cotangent. The result is filled with zeros, then rows (elements) are added to

@@ -347,11 +347,22 @@ def _all_ones(counts: Sequence[Dim]) -> bool:
     return not [n for n in counts if not (isinstance(n, int) and n == 1)]
 
 
-def repeat_interleave(input: Any, repeats: int, axis: int | None = None) -> Tensor:
-    """Each element repeated in place along an axis (the flattened tensor when None)."""
+def repeat_interleave(input: Any, repeats: Any, axis: int | None = None) -> Tensor:
+    """Each element repeated in place along an axis (the flattened tensor when None): so many times, or as
+    many as a list or tensor says for each."""
     x = reshape(input, (-1,)) if axis is None else as_tensor("repeat_interleave", input)
     at = 0 if axis is None else normalise_axis("repeat_interleave", axis, x.ndim)
-    repeats = int(repeats.asnumpy()) if isinstance(repeats, Tensor) else repeats
+    counts = repeats.asnumpy() if isinstance(repeats, Tensor) else np.asarray(repeats)
+    if (counts < 0).any():
+        raise ValueError(f"repeat_interleave: repeats must not be negative. Received: {counts.tolist()}")
+    if counts.size != 1:
+        if counts.shape != (x.shape[at],):
+            raise ValueError(
+                f"repeat_interleave: repeats must be one number, or one for each of the {x.shape[at]} "
+                f"elements along the axis. Received: {counts.tolist()}"
+            )
+        return indexing.Gather(x, constant(np.repeat(np.arange(counts.size), counts)), axis=at)
+    repeats = int(counts.reshape(()))
     wide = (*x.shape[:at + 1], repeats, *x.shape[at + 1:])
     return reshape(
         movement.BroadcastTo(expand_dims(x, at + 1), shape=wide),
