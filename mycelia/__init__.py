@@ -120,6 +120,7 @@ _SUBMODULES = frozenset(
         "mindrecord",
         "mint",
         "nn",
+        "numpy",
         "parallel",
         "profiler",
         "runtime",

@@ -58,7 +58,7 @@ def pad(input_x: Any, padding: Any, mode: str = "constant", value: Any = None) -
         raise ValueError(
             f"pad: value only goes with mode='constant'. Received: mode={mode!r}, value={value!r}"
         )
-    return _mirrored("pad", x, pairs, mode)
+    return mirrored("pad", x, pairs, mode)
 
 
 def _constant(x: Tensor, pairs: Pairs, value: Any) -> Tensor:
@@ -73,7 +73,7 @@ def _constant(x: Tensor, pairs: Pairs, value: Any) -> Tensor:
     return movement.Pad(x, paddings=grown, value=value)
 
 
-def _mirrored(name: str, x: Tensor, pairs: Pairs, mode: str) -> Tensor:
+def mirrored(name: str, x: Tensor, pairs: Pairs, mode: str) -> Tensor:
     for axis, (lo, hi) in enumerate(pairs):
         if not (lo or hi):
             continue
@@ -105,7 +105,7 @@ def mirror_pad(input_x: Any, paddings: Any, mode: str) -> Tensor:
     if mode not in ("REFLECT", "SYMMETRIC"):
         raise ValueError(f"mirror_pad: mode must be 'REFLECT' or 'SYMMETRIC'. Received: mode={mode!r}")
     rows = paddings.asnumpy().tolist() if isinstance(paddings, Tensor) else paddings
-    return _mirrored("mirror_pad", x, [(int(lo), int(hi)) for lo, hi in rows], mode.lower())
+    return mirrored("mirror_pad", x, [(int(lo), int(hi)) for lo, hi in rows], mode.lower())
 
 
 def padding(x: Any, pad_dim_size: int = 8) -> Tensor:
