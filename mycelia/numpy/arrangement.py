@@ -8,16 +8,17 @@ import numpy as np
 
 from mycelia.ir.dtypes import float32, int32
 from mycelia.numpy.arrays import asarray
+from mycelia.ops import searching
 from mycelia.ops.constants import constant, like
 from mycelia.ops.function import (
     arranging,
     elementwise,
+    finding,
     linear,
     padding,
     products,
     reducing,
     shaping,
-    statistics,
 )
 from mycelia.ops.inference import normalise_axis
 from mycelia.ops.promotion import cast, resolve_dtype
@@ -231,8 +232,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "clip", order: st
 
 def isin(element: Any, test_elements: Any, invert: bool = False) -> Tensor:
     """Whether each element is among others."""
-    x, among = asarray(element), arranging.ravel(asarray(test_elements))
-    found = reducing.any(elementwise.equal(shaping.expand_dims(x, -1), among), -1)
+    found = finding.isin(asarray(element), asarray(test_elements))
     return elementwise.logical_not(found) if invert else found
 
 
@@ -246,15 +246,20 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tens
     if side not in ("left", "right"):
         raise ValueError(f"searchsorted: side must be 'left' or 'right'. Received: side={side!r}")
     x = asarray(a) if sorter is None else shaping.gather(asarray(a), asarray(sorter), 0)
-    compare = elementwise.less if side == "left" else elementwise.less_equal
-    return reducing.sum(cast(compare(x, shaping.expand_dims(asarray(v), -1)), int32), -1, dtype=int32)
+    y = asarray(v)
+    kind = elementwise.promoted_dtype(x, y)
+    return finding.searchsorted(cast(x, kind), cast(y, kind), out_int32=True, right=side == "right")
 
 
 # -- differences ---------------------------------------------------------------------------------------------
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Tensor:
     """Each element less the one before it along an axis, n times."""
-    ends = (None if e is None else asarray(e) for e in (prepend, append))
-    return statistics.diff(asarray(a), n, axis, *ends)
+    x = asarray(a)
+    at = normalise_axis("diff", axis, x.ndim)
+    line = tuple(1 if i == at else d for i, d in enumerate(x.shape))
+    ends = [None if e is None else asarray(e) for e in (prepend, append)]
+    ends = [shaping.broadcast_to(e, line) if e is not None and e.ndim == 0 else e for e in ends]
+    return finding.diff(x, n, at, *ends)
 
 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Tensor:
@@ -496,12 +501,8 @@ def array_str(a: Any) -> str:
 def unique(x: Any, return_inverse: bool = False) -> Any:
     """The different elements in rising order, and the place of each element among them if asked for."""
     flat = arranging.ravel(asarray(x))
-    ordered = reducing.sort(flat)[0]
-    if flat.size == 0:
-        return (flat, cast(flat, int32)) if return_inverse else flat
-    fresh = shaping.cat((constant(np.ones(1, bool)), elementwise.not_equal(ordered[1:], ordered[:-1])))
-    values = ordered[fresh]
-    return (values, searchsorted(values, flat)) if return_inverse else values
+    values, places = searching.found(searching.Unique, flat, sorted=True)[:2]
+    return (values, cast(places, int32)) if return_inverse else values
 
 
 def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:

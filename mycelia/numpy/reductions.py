@@ -9,7 +9,7 @@ from mycelia.ir.dtypes import bool_, float32, int32
 from mycelia.numpy.arrays import asarray
 from mycelia.ops import comparison, selection
 from mycelia.ops.constants import constant, like
-from mycelia.ops.function import elementwise, linear, reducing, shaping, statistics
+from mycelia.ops.function import elementwise, finding, linear, reducing, shaping
 from mycelia.ops.inference import normalise_axes
 from mycelia.ops.promotion import cast, resolve_dtype
 from mycelia.tensor.tensor import Tensor
@@ -232,7 +232,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> T
 
 def trapz(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Tensor:
     """The integral by trapezia."""
-    return statistics.trapz(asarray(y), None if x is None else asarray(x), dx=dx, dim=axis)
+    return finding.trapz(asarray(y), None if x is None else asarray(x), dx=dx, dim=axis)
 
 
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Tensor:

@@ -63,7 +63,6 @@ from mycelia.ops.function import (
     scattering,
     shaping,
     sliding,
-    statistics,
 )
 from mycelia.ops.generator import Generator, default_generator
 from mycelia.ops.mapping import HyperMap, Map, MultitypeFuncGraph, constexpr, partial
@@ -129,7 +128,6 @@ for _module in (
     scalars,
     scattering,
     sliding,
-    statistics,
 ):
     _FUNCTIONS[_module] = " ".join(_module.__all__)
 
