@@ -15,24 +15,30 @@ def positive_int(owner: str, **numbers: Any) -> None:
             )
 
 
-def pair(owner: str, name: str, value: Any, least: int = 1) -> tuple[int, int]:
-    """Two ints from one or two.
+def several(owner: str, name: str, value: Any, count: int, least: int = 1) -> tuple[int, ...]:
+    """As many ints as there are axes, from one or from all of them.
 
     Raises:
-        TypeError: neither an int nor two of them.
+        TypeError: neither an int nor that many.
         ValueError: one is below ``least``.
     """
     numbers = (
-        (value, value) if type(value) is int else tuple(value) if isinstance(value, (tuple, list)) else ()
+        (value,) * count if type(value) is int else tuple(value) if isinstance(value, (tuple, list)) else ()
     )
-    if len(numbers) != 2 or any(type(n) is not int for n in numbers):
+    if len(numbers) != count or any(type(n) is not int for n in numbers):
+        many = {1: "one", 2: "two", 3: "three"}[count]
         raise TypeError(
-            f"{owner}: {name} must be an int or a tuple of two. Received: {name}={value!r} (of type "
+            f"{owner}: {name} must be an int or a tuple of {many}. Received: {name}={value!r} (of type "
             f"{type(value).__name__})"
         )
     if min(numbers) < least:
         raise ValueError(f"{owner}: {name} must be at least {least}. Received: {name}={value!r}")
     return numbers
+
+
+def pair(owner: str, name: str, value: Any, least: int = 1) -> tuple[int, ...]:
+    """`several` for two axes."""
+    return several(owner, name, value, 2, least)
 
 
 def paddings(owner: str, value: Any, lengths: tuple[int, ...]) -> Any:
@@ -44,9 +50,9 @@ def paddings(owner: str, value: Any, lengths: tuple[int, ...]) -> Any:
         or (type(value) is not int and len(numbers) not in lengths)
     ):
         raise TypeError(
-            f"{owner}: padding must be an int or a tuple of {' or '.join(map(str, lengths))} ints. Received: "
-            f"padding={value!r} "
-            f"(of type {type(value).__name__})"
+            f"{owner}: padding must be an int"
+            f"{' or a tuple of ' + ' or '.join(map(str, lengths)) + ' ints' if lengths else ''}. Received: "
+            f"padding={value!r} (of type {type(value).__name__})"
         )
     if min(numbers) < 0:
         raise ValueError(f"{owner}: padding must be at least 0. Received: padding={value!r}")

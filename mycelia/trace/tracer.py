@@ -10,6 +10,7 @@ its root, and a view whose root was written since is derived anew when it is rea
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from mycelia.ir.types import TensorType
 from mycelia.ops import dispatch
 from mycelia.ops.inplace import VIEW_OPERATORS, apply_chain, scatter_chain
 from mycelia.tensor.tensor import Tensor, View, new_token
-from mycelia.trace.location import user_location
+from mycelia.trace.location import has_source, user_frame, user_location
 
 
 class TracedTensor(Tensor):
@@ -42,23 +43,39 @@ class TracedTensor(Tensor):
     def is_contiguous(self) -> bool:
         return True
 
-    def asnumpy(self) -> np.ndarray:
-        where = user_location()
+    def _read(self, what: str, cure: str = "") -> Any:
+        frame = user_frame(1)
+        where = f"\n  at {user_location(1)}" if frame is not None else ""
         raise RuntimeError(
-            f"asnumpy() of a traced tensor {self.value.type}: inside a graph a tensor has no elements yet, "
-            f"they exist "
-            f"when the compiled graph runs{f' ({where})' if where else ''}. Return the tensor from the "
-            f"compiled "
-            f"function and read it outside, use ops instead of NumPy, or ops.print_ to look at it."
+            f"{what} of a traced tensor {self.value.type}: inside a graph a tensor has no elements yet, they "
+            f"exist when the compiled graph runs. {cure or _CURES}{where}"
         )
+
+    def asnumpy(self) -> np.ndarray:
+        return self._read("asnumpy()")
 
     numpy = asnumpy
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return self.asnumpy()
+        return self._read("a NumPy array")
 
     def tolist(self) -> Any:
-        return self.asnumpy()
+        return self._read("tolist()")
+
+    def item(self, index: Any = None) -> Any:
+        return self._read("item()")
+
+    def __int__(self) -> int:
+        return self._read("int()", _ARITHMETIC)
+
+    def __float__(self) -> float:
+        return self._read("float()", _ARITHMETIC)
+
+    def __index__(self) -> int:
+        return self._read("an index made", _ARITHMETIC)
+
+    def __bool__(self) -> bool:
+        return self._read("bool()", _branching(user_frame(1)))
 
     def __repr__(self) -> str:
         return f"TracedTensor({self.value.type})"
@@ -67,6 +84,38 @@ class TracedTensor(Tensor):
 
     def __deepcopy__(self, memo: dict) -> Tensor:
         return self
+
+
+_CURES = (
+    "Return the tensor from the compiled function and read it outside, use ops instead of NumPy, or ops.print_ to "
+    "look at it."
+)
+_ARITHMETIC = (
+    "Compute with the tensor itself (x * 2, ops.gather, x[i] with a tensor i); what must be a Python number, such as "
+    "a size or an axis, is taken from shapes or passed as an argument."
+)
+
+
+def _branching(frame: FrameType | None) -> str:
+    """What to do about a test that could not become a part of the graph, depending on where it stands."""
+    if frame is not None:
+        code = frame.f_code
+        if code.co_name == "<lambda>":
+            return (
+                "A lambda's tests stay Python: write a function with def, whose if and while become part of the "
+                "graph, or use ops.where(test, a, b)."
+            )
+        if not has_source(code):
+            return (
+                f"The source of {code.co_name} is not to be had ({code.co_filename}), so that its if and while "
+                "cannot become part of the graph: put it into a file or a notebook's cell, or use ops.where(test, "
+                "a, b)."
+            )
+    return (
+        "Tests in if, while, and, or, not and conditional expressions become part of the graph where they can; this "
+        "one cannot (a loop with break, continue or return, a comprehension's condition, a call such as any()): use "
+        "ops.where(test, a, b), or a loop whose test is in its head."
+    )
 
 
 def memory_key(tensor: Tensor) -> tuple:
@@ -174,6 +223,11 @@ class Trace:
     # -- the interpreter -----------------------------------------------------------------------------------
     def bind(self, op: Operator, inputs: Sequence[Tensor], attrs: dict[str, Any]) -> Any:
         values = [self.value_of(x) for x in inputs]
+        for name, setting in attrs.items():
+            if isinstance(setting, Tensor):  # e.g. a number that became an input of the graph
+                raise TypeError(
+                    f"{op.name}: {name} must be known when the graph is traced. Received: a traced tensor"
+                )
         node = self.graph.add(op, *values, loc=user_location(2), **attrs)
         outputs = tuple(TracedTensor(self, v) for v in node.outputs)
         if op.name in VIEW_OPERATORS:

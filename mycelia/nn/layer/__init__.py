@@ -1,67 +1,49 @@
 """Layers."""
 
-from mycelia.nn.layer.activation import (
-    ELU,
-    GELU,
-    HSigmoid,
-    HSwish,
-    LeakyReLU,
-    LogSigmoid,
-    LogSoftmax,
-    Mish,
-    PReLU,
-    ReLU,
-    ReLU6,
-    SeLU,
-    Sigmoid,
-    SiLU,
-    Softmax,
-    Softsign,
-    Tanh,
-    get_activation,
+from mycelia.nn.cell import Cell as _Cell
+from mycelia.nn.layer import (
+    activation,
+    basic,
+    combined,
+    container,
+    conv,
+    dense,
+    embedding,
+    image,
+    math,
+    normalization,
+    padding,
+    pooling,
+    rnn_cells,
+    rnns,
+    timedistributed,
+    transformer,
 )
-from mycelia.nn.layer.basic import Dense, Dropout, Flatten, Identity
-from mycelia.nn.layer.container import CellList, SequentialCell
-from mycelia.nn.layer.conv import Conv1d, Conv2d
-from mycelia.nn.layer.embedding import Embedding
-from mycelia.nn.layer.normalization import BatchNorm1d, BatchNorm2d, BatchNorm3d, GroupNorm, LayerNorm
-from mycelia.nn.layer.pooling import AdaptiveAvgPool2d, AdaptiveMaxPool2d, AvgPool2d, MaxPool2d
+from mycelia.nn.layer.activation import get_activation
 
-__all__ = [
-    "ELU",
-    "GELU",
-    "AdaptiveAvgPool2d",
-    "AdaptiveMaxPool2d",
-    "AvgPool2d",
-    "BatchNorm1d",
-    "BatchNorm2d",
-    "BatchNorm3d",
-    "CellList",
-    "Conv1d",
-    "Conv2d",
-    "Dense",
-    "Dropout",
-    "Embedding",
-    "Flatten",
-    "GroupNorm",
-    "HSigmoid",
-    "HSwish",
-    "Identity",
-    "LayerNorm",
-    "LeakyReLU",
-    "LogSigmoid",
-    "LogSoftmax",
-    "MaxPool2d",
-    "Mish",
-    "PReLU",
-    "ReLU",
-    "ReLU6",
-    "SeLU",
-    "SequentialCell",
-    "SiLU",
-    "Sigmoid",
-    "Softmax",
-    "Softsign",
-    "Tanh",
-    "get_activation",
-]
+__all__ = ["get_activation"]
+
+for _module in (
+    activation,
+    basic,
+    combined,
+    container,
+    conv,
+    dense,
+    embedding,
+    image,
+    math,
+    normalization,
+    padding,
+    pooling,
+    rnn_cells,
+    rnns,
+    timedistributed,
+    transformer,
+):
+    for _name, _class in vars(_module).items():
+        if isinstance(_class, type) and issubclass(_class, _Cell) and not _name.startswith("_"):
+            globals()[_name] = _class
+            if _name != "Cell" and _name not in __all__:
+                __all__.append(_name)
+del _module, _name, _class

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from mycelia.common.initializer import initializer
 from mycelia.nn.cell import Cell
+from mycelia.nn.function_cell import cell
+from mycelia.ops.arithmetic import Pow, Square
+from mycelia.ops.constants import like
 from mycelia.ops.function import activations, elementwise
+from mycelia.ops.movement import Pad
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 
@@ -168,11 +173,98 @@ class LogSoftmax(Cell):
         return activations.log_softmax(x, self.axis)
 
 
+CELU = cell("CELU", activations.celu)
+FastGelu = cell("FastGelu", activations.fast_gelu)
+GLU = cell("GLU", activations.glu)
+HShrink = cell("HShrink", activations.hardshrink)
+Hardtanh = cell("Hardtanh", activations.hardtanh)
+RReLU = cell("RReLU", activations.rrelu)
+SoftShrink = cell("SoftShrink", activations.softshrink)
+Softmin = cell("Softmin", activations.softmin, only="axis")
+Tanhshrink = cell("Tanhshrink", activations.tanhshrink)
+
+
+class Threshold(Cell):
+    """x where it is above ``threshold``, ``value`` elsewhere."""
+
+    def __init__(self, threshold: float, value: float) -> None:
+        super().__init__()
+        self.threshold, self.value = threshold, value
+
+    def construct(self, input_x: Tensor) -> Tensor:
+        return activations.threshold(input_x, self.threshold, self.value)
+
+
+class Softmax2d(Cell):
+    """The softmax over the channels of ``[n, c, h, w]`` or ``[c, h, w]``."""
+
+    def construct(self, x: Tensor) -> Tensor:
+        if x.ndim not in (3, 4):
+            raise ValueError(f"Softmax2d: the input must have 3 or 4 axes. Received: shape {x.shape}")
+        return activations.softmax(x, -3)
+
+
+class LogSoftmaxExt(Cell):
+    """The logarithm of the softmax along ``dim``; None: 0 for tensors of 0, 1 or 3 axes, else 1."""
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def construct(self, x: Tensor) -> Tensor:
+        implied = 0 if x.ndim in (0, 1, 3) else 1
+        return activations.log_softmax(x, implied if self.dim is None else self.dim)
+
+
+class PReLUExt(Cell):
+    """x where it is positive, weight * x elsewhere; one weight or one for each channel."""
+
+    def __init__(self, num_parameters: int = 1, init: float = 0.25, dtype: Any = None) -> None:
+        super().__init__()
+        self.weight = Parameter(initializer(init, (num_parameters,), dtype), name="weight")
+
+    def construct(self, input: Tensor) -> Tensor:
+        return activations.prelu(input, self.weight)
+
+
+class LRN(Cell):
+    """x / (bias + alpha * s) ** beta, where s sums the squares of the channels up to ``depth_radius`` away.
+    Krizhevsky et al. 2012, section 3.3.
+
+    Args:
+        depth_radius: see there.
+        bias, alpha, beta: see there.
+        norm_region: ``"ACROSS_CHANNELS"``.
+    """
+
+    def __init__(
+        self,
+        depth_radius: int = 5,
+        bias: float = 1.0,
+        alpha: float = 1.0,
+        beta: float = 0.5,
+        norm_region: str = "ACROSS_CHANNELS",
+    ) -> None:
+        super().__init__()
+        if norm_region != "ACROSS_CHANNELS":
+            raise ValueError(f"LRN: norm_region must be 'ACROSS_CHANNELS'. Received: {norm_region!r}")
+        self.depth_radius, self.bias, self.alpha, self.beta = depth_radius, bias, alpha, beta
+
+    def construct(self, input_x: Tensor) -> Tensor:
+        channels, r = input_x.shape[1], self.depth_radius
+        paddings = tuple((r, r) if axis == 1 else (0, 0) for axis in range(input_x.ndim))
+        squares = Pad(Square(input_x), paddings=paddings, value=0)
+        near = squares[:, :channels]
+        for shift in range(1, 2 * r + 1):
+            near = near + squares[:, shift : shift + channels]
+        scale = near * self.alpha + self.bias
+        return input_x / Pow(scale, like(self.beta, scale))
+
+
 _BY_NAME: dict[str, type[Cell]] = {
     "softmax": Softmax,
     "logsoftmax": LogSoftmax,
     "relu": ReLU,
-    "relu6": ReLU6,
     "silu": SiLU,
     "tanh": Tanh,
     "gelu": GELU,
@@ -185,6 +277,20 @@ _BY_NAME: dict[str, type[Cell]] = {
     "logsigmoid": LogSigmoid,
     "selu": SeLU,
     "mish": Mish,
+    "softmax2d": Softmax2d,
+    "softmin": Softmin,
+    "softsign": Softsign,
+    "relu6": ReLU6,
+    "rrelu": RReLU,
+    "celu": CELU,
+    "fast_gelu": FastGelu,
+    "fastgelu": FastGelu,
+    "glu": GLU,
+    "hardtanh": Hardtanh,
+    "softshrink": SoftShrink,
+    "hshrink": HShrink,
+    "threshold": Threshold,
+    "tanhshrink": Tanhshrink,
 }
 
 
@@ -202,25 +308,3 @@ def get_activation(name: str | None, prim_name: str | None = None) -> Any:
             f"{prim_name or 'get_activation'}: no activation is named {name!r}; known: {', '.join(_BY_NAME)}"
         )
     return made()
-
-
-__all__ = [
-    "ELU",
-    "GELU",
-    "HSigmoid",
-    "HSwish",
-    "LeakyReLU",
-    "LogSigmoid",
-    "LogSoftmax",
-    "Mish",
-    "PReLU",
-    "ReLU",
-    "ReLU6",
-    "SeLU",
-    "SiLU",
-    "Sigmoid",
-    "Softmax",
-    "Softsign",
-    "Tanh",
-    "get_activation",
-]

@@ -137,3 +137,92 @@ class CellList(_Row):
         raise NotImplementedError(
             "CellList is not called itself; call its cells, e.g. `for cell in self.blocks: x = cell(x)`"
         )
+
+
+class CellDict(Cell):
+    """A dict of cells, to be used in a network's ``construct``; parameters are named after the keys.
+
+    Args:
+        *args: a dict, an OrderedDict, another CellDict, or a list of (key, cell).
+        auto_prefix: whether parameters are named after the keys.
+
+    Raises:
+        TypeError: a key that is no string or a value that is no Cell.
+        ValueError: an empty key, or one with a dot.
+        KeyError: a key that names an attribute of Cells.
+    """
+
+    def __init__(self, *args: Any, auto_prefix: bool = True) -> None:
+        super().__init__(auto_prefix)
+        if len(args) > 1:
+            raise TypeError(f"CellDict: takes one dict or list of pairs. Received: {len(args)} arguments")
+        if args:
+            self.update(args[0])
+
+    def _require(self, key: Any, cell: Any) -> None:
+        if not isinstance(key, str) or not isinstance(cell, Cell):
+            raise TypeError(
+                f"CellDict: needs strings and Cells. Received: {key!r}: {cell!r:.80} (of types "
+                f"{type(key).__name__} and {type(cell).__name__})"
+            )
+        if not key or "." in key:
+            raise ValueError(f"CellDict: a key must be a non-empty string without a dot. Received: {key!r}")
+        if hasattr(type(self), key):
+            raise KeyError(f"CellDict: {key!r} is an attribute of Cells; take another key")
+
+    def __setitem__(self, key: str, cell: Cell) -> None:
+        self._require(key, cell)
+        if self._auto_prefix:
+            cell.update_parameters_name(f"{key}.")
+        self._cells[key] = cell
+
+    def __getitem__(self, key: str) -> Any:
+        return self._cells[key]
+
+    def __delitem__(self, key: str) -> None:
+        del self._cells[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._cells
+
+    def __len__(self) -> int:
+        return len(self._cells)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._cells))
+
+    def keys(self) -> Any:
+        return self._cells.keys()
+
+    def values(self) -> Any:
+        return self._cells.values()
+
+    def items(self) -> Any:
+        return self._cells.items()
+
+    def clear(self) -> None:
+        """Takes out all cells."""
+        self._cells.clear()
+
+    def pop(self, key: str) -> Cell:
+        """Takes out a cell and returns it."""
+        return self._cells.pop(key)
+
+    def update(self, cells: Any) -> None:  # type: ignore[override]
+        """Adds or replaces cells."""
+        if not isinstance(cells, (dict, CellDict)) and not (
+            isinstance(cells, (list, tuple))
+            and all(isinstance(c, (list, tuple)) and len(c) == 2 for c in cells)
+        ):
+            raise TypeError(
+                f"CellDict: needs a dict, a CellDict or a list of (key, cell). Received: {cells!r:.80} (of "
+                f"type "
+                f"{type(cells).__name__})"
+            )
+        for key, cell in cells.items() if isinstance(cells, (dict, CellDict)) else cells:
+            self[key] = cell
+
+    def construct(self, *inputs: Any) -> Any:
+        raise NotImplementedError(
+            "CellDict is not called itself; call its cells, e.g. `self.blocks['conv'](x)`"
+        )
