@@ -21,8 +21,10 @@ from mycelia.engine import eager as _eager
 from mycelia.engine.grad import get_grad, grad, value_and_grad, vjp
 from mycelia.engine.grad_operation import GradOperation
 from mycelia.engine.jacobian import jacfwd, jacrev, jvp
-from mycelia.engine.jit import jit
+from mycelia.engine.jit import jit, ms_function
+from mycelia.engine.jit_options import jit_class, lazy_inline, no_inline
 from mycelia.engine.vmap import vmap
+from mycelia.ir.dtypes import DType as Type
 from mycelia.ir.dtypes import (
     bfloat16,
     bool_,
@@ -39,6 +41,7 @@ from mycelia.ir.dtypes import (
     uint64,
 )
 from mycelia.tensor.parameter import Parameter, ParameterTuple
+from mycelia.tensor.placeholder import Symbol
 from mycelia.tensor.tensor import Tensor
 from mycelia.trace.nesting import mutable
 
@@ -50,6 +53,7 @@ _recording.install()
 ops.grad, ops.value_and_grad, ops.vjp, ops.vmap = grad, value_and_grad, vjp, vmap
 ops.jvp, ops.jacfwd, ops.jacrev, ops.get_grad = jvp, jacfwd, jacrev, get_grad
 ops.GradOperation, ops.HookBackward, ops.InsertGradientOf = GradOperation, HookBackward, InsertGradientOf
+constexpr = ops.constexpr
 _no_grad = no_grad  # MindSpore's spelling
 ops.functional = ops.operations = ops
 
@@ -63,6 +67,8 @@ _LAZY = {
     "device_context": "common.device_context",
     "dtype": "common.dtype",
     "context": "common.context",
+    "get_current_device": "common.context",
+    "set_deterministic": "common.context",
     "ParallelMode": "common.parallel_context",
     "get_auto_parallel_context": "common.parallel_context",
     "reset_auto_parallel_context": "common.parallel_context",
@@ -106,6 +112,40 @@ _LAZY = {
         "train",
     ),
 }
+_LAZY |= dict.fromkeys(
+    [
+        "dispatch_threads_num",
+        "empty_cache",
+        "launch_blocking",
+        "max_memory_allocated",
+        "max_memory_reserved",
+        "memory_allocated",
+        "memory_reserved",
+        "memory_stats",
+        "memory_summary",
+        "reset_max_memory_allocated",
+        "reset_max_memory_reserved",
+        "reset_peak_memory_stats",
+        "set_cpu_affinity",
+        "set_kernel_launch_capture",
+        "set_kernel_launch_group",
+        "set_memory",
+        "synchronize",
+    ],
+    "runtime.settings",
+)
+_LAZY |= dict.fromkeys(
+    [
+        "Event",
+        "Stream",
+        "StreamCtx",
+        "communication_stream",
+        "current_stream",
+        "default_stream",
+        "set_cur_stream",
+    ],
+    "runtime.streams",
+)
 _SUBMODULES = frozenset(
     [
         "_checkparam",
@@ -116,6 +156,8 @@ _SUBMODULES = frozenset(
         "communication",
         "dataset",
         "engine",
+        "ge",
+        "hal",
         "log",
         "mindrecord",
         "mint",
@@ -145,9 +187,12 @@ __all__ = [
     "PYNATIVE_MODE",
     "Parameter",
     "ParameterTuple",
+    "Symbol",
     "Tensor",
+    "Type",
     "bfloat16",
     "bool_",
+    "constexpr",
     "float16",
     "float32",
     "float64",
@@ -165,7 +210,11 @@ __all__ = [
     "int64",
     "int8",
     "jit",
+    "jit_class",
+    "lazy_inline",
+    "ms_function",
     "mutable",
+    "no_inline",
     "ops",
     "set_context",
     "set_device",

@@ -7,6 +7,7 @@ Every key of MindSpore 2.10 is known and its value checked. Keys that steer an a
 from __future__ import annotations
 
 import difflib
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -146,6 +147,10 @@ _KEYS: dict[str, _Key] = {
     "ascend_config": _Key((dict,), {}),
     "gpu_config": _Key((dict,), {}),
     "env_config_path": _Key((str,), ""),
+    "enable_profiling": _Key(_BOOL, False),
+    "profiling_options": _Key((str,), "training_trace"),
+    "jit_level": _Key((str,), "", _one_of("", "O0", "O1", "O2")),
+    "infer_boost": _Key((str,), "off", _one_of("on", "off")),
     # spellings beyond MindSpore's
     "enable_cpu_fallback": _Key(_BOOL, False),
     "enable_debug": _Key(_BOOL, False),
@@ -240,6 +245,22 @@ def set_device(device_target: str, device_id: int | None = None) -> None:
         set_context(device_id=device_id)
 
 
+def get_current_device() -> tuple[str, int]:
+    """Kind and number of the device that `set_device` chose."""
+    return _values["device_target"], _values["device_id"]
+
+
+def set_deterministic(deterministic: bool) -> None:
+    """Accepted as MindSpore has it; results have the same bits from run to run in any case.
+
+    Raises:
+        TypeError: not a bool.
+    """
+    if not isinstance(deterministic, bool):
+        raise TypeError(f"set_deterministic: must be a bool. Received: {deterministic!r}")
+    set_context(deterministic="ON" if deterministic else "OFF")
+
+
 def fix(key: str, value: Any, source: str) -> None:
     """Sets a key so that later `set_context` calls of the script do not change it (options of the command
     line).
@@ -285,6 +306,21 @@ def _save_graphs(_: Any) -> None:
     graph_files.folder = Path(_values["save_graphs_path"]) if _values["save_graphs"] else None
 
 
+def _move_cache(_: Any) -> None:
+    """The compile cache is on in any case; a path of the script's own moves it there."""
+    enabled, path = _values["enable_compile_cache"], _values["compile_cache_path"]
+    if enabled and not path:
+        path = os.environ.get("MS_COMPILER_CACHE_PATH", "")
+    from mycelia.runtime import cache, compile
+
+    if enabled is False:
+        compile.set_object_cache(cache.ObjectCache(None))
+    else:
+        compile.set_object_cache(cache.ObjectCache(Path(path)) if enabled and path else None)
+
+
+on_change("enable_compile_cache", _move_cache)
+on_change("compile_cache_path", _move_cache)
 on_change("runtime_num_threads", _set_threads)
 on_change("save_graphs", _save_graphs)
 on_change("save_graphs_path", _save_graphs)

@@ -295,7 +295,7 @@ class Guards:
 
 # What Cells keep about themselves. Any other attribute may steer the computation.
 _BOOKKEEPING = frozenset(
-    ["_params", "_cells", "_auto_prefix", "_flags", "_compiled_construct", "_jit_config", "_hooks"]
+    ["_params", "_cells", "_auto_prefix", "_flags", "_compiled_construct", "_jit_config", "_hooks", "_inputs"]
 )
 
 

@@ -10,7 +10,7 @@ then on serves every size.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,9 @@ from mycelia.autodiff import recording
 from mycelia.engine import mode
 from mycelia.engine.clock import compiling
 from mycelia.engine.guards import Guards
-from mycelia.engine.report import report_recompilation
+from mycelia.engine.jit_options import check_options
+from mycelia.engine.report import logger, report_recompilation
+from mycelia.engine.signature import Signature
 from mycelia.ir.types import NeedsConcrete, Sym, TensorType
 from mycelia.ops import dispatch
 from mycelia.runtime.fork import ForkLock
@@ -148,6 +150,9 @@ class JitFunction:
         self._fixed: set[int] = set()  # leaves whose numbers must be known when it is traced
         self._lock = ForkLock(reentrant=True)
         self._staged: Callable[..., Any] | None = None
+        declared = self.options.get("input_signature")
+        self.signature = None if declared is None else Signature(self.name, declared)
+        self._hashed = tuple(_listed(self.options.get("hash_args")))  # what else a compilation depends on
 
     @property
     def staged(self) -> Callable[..., Any]:
@@ -168,21 +173,28 @@ class JitFunction:
         for candidate in self.specialisations.get(key, ()):
             if candidate.matches(tensors):
                 return candidate.run(tensors)
-        structure = key[0][0] if self._numbers else key[0]
+        structure = self._structure(key)
         try:
             made = self._specialise(key, leaves, structure, tensors)
         except _NeedsNumbers:
             key, leaves, tensors = self._signature(args, kwargs)
-            made = self._specialise(key, leaves, key[0], tensors)
+            made = self._specialise(key, leaves, self._structure(key), tensors)
         else:
             if len(made.types) != len(tensors):  # numbers became inputs meanwhile
                 key, leaves, tensors = self._signature(args, kwargs)
         return made.run(tensors)
 
+    def _structure(self, key: tuple) -> Any:
+        """The nesting of the arguments, as a signature's first entry holds it."""
+        structure = key[0][0] if self._numbers else key[0]
+        return structure[0] if self._hashed else structure
+
     def _signature(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, list[Any], list[Tensor]]:
         """What tells this call from others, the leaves of its arguments, and the tensors among them."""
         leaves: list[Any] = []
-        structure = flatten((args, kwargs), leaves)
+        structure: Any = flatten((args, kwargs), leaves)
+        if self._hashed:
+            structure = (structure, *map(_static_key, self._hashed))
         tensors: list[Tensor] = []
         exact: list[Any] = [structure]
         numbers = self._numbers
@@ -203,6 +215,7 @@ class JitFunction:
     def _specialise(
         self, key: tuple, leaves: list[Any], structure: Any, tensors: list[Tensor]
     ) -> Specialisation:
+        declared = None if self.signature is None else self.signature.types(leaves)
         with self._lock:
             erased = tuple(
                 (k[0], len(k[1])) if isinstance(leaf, Tensor) else k for k, leaf in zip(key[1:], leaves)
@@ -226,6 +239,16 @@ class JitFunction:
                         made = Specialisation(self, leaves, structure, generalised, self._numbers)
                     except NeedsConcrete:
                         made = None
+            elif declared is not None and any(isinstance(d, Sym) for t in declared for d in t.shape):
+                try:
+                    made = Specialisation(self, leaves, structure, declared, self._numbers)
+                except NeedsConcrete as need:
+                    logger.warning(
+                        "%s: the declared inputs leave sizes open that it needs as numbers (%s); each size "
+                        "gets a graph of its own",
+                        self.name,
+                        need,
+                    )
             if made is None:
                 made = Specialisation(self, leaves, structure, types, self._numbers)
             if made.written and made.mixes(tensors):
@@ -277,6 +300,11 @@ class JitFunction:
 
 class _NeedsNumbers(Exception):
     """The function uses a number's value in Python, so that it cannot be an input of the graph."""
+
+
+def _listed(value: Any) -> Sequence[Any]:
+    """What ``hash_args`` holds: nothing, one thing, or several."""
+    return () if value is None else value if isinstance(value, (tuple, list)) else (value,)
 
 
 def _as_input(number: Any) -> Tensor:
@@ -348,16 +376,25 @@ def jit(
     Args:
         function: what to compile. Positional and keyword arguments may nest tensors in tuples, lists and
             dicts.
-        capture_mode, jit_level, dynamic, fullgraph, backend: accepted as MindSpore has them; one compiler
-            serves all.
+        capture_mode, jit_level, dynamic, fullgraph, backend: checked as MindSpore checks them; one compiler
+            serves all. Sizes that change become symbols by themselves, and a function is captured as a whole
+            or refused, whatever ``dynamic`` and ``fullgraph`` say.
+        **options: ``input_signature``: Tensors that describe the arguments, ``None`` standing for sizes that
+            change (``Tensor(shape=[None, 3], dtype=ms.float32)``); ``hash_args``: whatever else a compilation
+            depends on; ``jit_config``: a `JitConfig`; and those of MindSpore's backends.
 
     Returns:
         A callable of the same signature.
+
+    Raises:
+        ValueError: a setting out of the known ones, or a call that does not fit ``input_signature``.
+        TypeError: ``function`` cannot be called, or a setting is of another type.
 
     Example:
         >>> @jit
         ... def step(x): return ops.tanh(x) * 2
     """
+    check_options(capture_mode, jit_level, dynamic, fullgraph, backend, options)
     if function is None:
         return functools.partial(
             jit,
@@ -375,15 +412,26 @@ def jit(
     return JitFunction(function, dict(jit_level=jit_level, dynamic=dynamic, **options))
 
 
-_compiled_functions: dict[int, tuple[Any, JitFunction]] = {}
+def ms_function(
+    fn: Callable[..., Any] | None = None,
+    input_signature: Any = None,
+    hash_args: Any = None,
+    jit_config: Any = None,
+    compile_once: bool = False,
+) -> Any:
+    """`jit` under its older name, with its older arguments."""
+    options = dict(
+        input_signature=input_signature, hash_args=hash_args, jit_config=jit_config, compile_once=compile_once
+    )
+    return jit(fn, **options)
 
 
 def call_compiled(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
-    """Runs a function through its compiled form, kept for as long as the process lives."""
-    entry = _compiled_functions.get(id(function))
-    if entry is None:
-        entry = _compiled_functions[id(function)] = (function, JitFunction(function))
-    return entry[1](*args, **kwargs)
+    """Runs a function through its compiled form, which lives as long as the function does."""
+    compiled = function.__dict__.get("_compiled")
+    if compiled is None:
+        compiled = function.__dict__["_compiled"] = JitFunction(function)
+    return compiled(*args, **kwargs)
 
 
 def call_cell(cell: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -392,5 +440,8 @@ def call_cell(cell: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     if compiled is None:
         compiled = JitFunction(cell.construct if cell._plain else cell._run)
         compiled.name = type(cell).__name__
+        declared = cell.__dict__.get("_inputs")
+        if declared is not None:
+            compiled.signature = Signature(compiled.name, declared)
         object.__setattr__(cell, "_compiled_construct", compiled)
     return compiled(*args, **kwargs)

@@ -47,4 +47,7 @@ def _reason(last: Any, types: list[TensorType]) -> str:
 
 
 def _fits(old: TensorType, new: TensorType) -> bool:
-    return all(not isinstance(d, int) or d == n for d, n in zip(old.shape, new.shape))
+    return all(
+        d == n if isinstance(d, int) else isinstance(n, int) and d.lo <= n <= d.hi
+        for d, n in zip(old.shape, new.shape)
+    )

@@ -423,6 +423,25 @@ class Cell:
     def get_flags(self) -> dict[str, Any]:
         return dict(self._flags)
 
+    def set_inputs(self, *inputs: Any, **kwargs: Any) -> None:
+        """Declares the arguments of ``construct`` for GRAPH_MODE: sizes that change are None.
+
+        Args:
+            *inputs: one for each argument, e.g. ``Tensor(shape=[None, 3], dtype=ms.float32)``.
+            **kwargs: the same by parameter name.
+
+        Raises:
+            ValueError: both forms at once, or a name that ``construct`` does not have.
+        """
+        from mycelia.engine.signature import bound_inputs
+
+        self.__dict__["_inputs"] = bound_inputs(self.construct, inputs, kwargs)
+        self.__dict__.pop("_compiled_construct", None)
+
+    def get_inputs(self) -> tuple | None:
+        """What `set_inputs` declared."""
+        return self.__dict__.get("_inputs")
+
     def set_jit_config(self, jit_config: Any) -> None:
         """Accepted as MindSpore has it; one compiler serves all levels."""
         self._jit_config = jit_config

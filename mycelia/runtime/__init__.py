@@ -27,7 +27,8 @@ register_device("hostile", _hostile)
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    settings = import_module("mycelia.runtime.settings")
-    if name in settings.__all__:
-        return getattr(settings, name)
+    for part in ("settings", "streams"):
+        module = import_module(f"mycelia.runtime.{part}")
+        if name in module.__all__:
+            return getattr(module, name)
     raise AttributeError(f"module 'mycelia.runtime' has no attribute {name!r}")

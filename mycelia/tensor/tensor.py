@@ -59,7 +59,17 @@ class Tensor:
         (1, 2)
     """
 
-    __slots__ = ("_storage", "_offset", "_strides", "_shape", "_dtype", "_token", "_view", "_gradient", "__weakref__")
+    __slots__ = (
+        "_storage",
+        "_offset",
+        "_strides",
+        "_shape",
+        "_dtype",
+        "_token",
+        "_view",
+        "_gradient",
+        "__weakref__",
+    )
 
     _storage: Any  # a Storage; None while the tensor is traced
     _shape: tuple[Any, ...]
@@ -71,6 +81,11 @@ class Tensor:
     _gradient: Any  # not set until `mycelia.autodiff.state` has something to keep about the tensor
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        if kwargs and cls is Tensor and "shape" in kwargs:
+            from mycelia.tensor.placeholder import Placeholder, is_open
+
+            if is_open(kwargs["shape"]):
+                return object.__new__(Placeholder)
         return object.__new__(cls)
 
     def __init__(

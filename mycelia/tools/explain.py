@@ -16,6 +16,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from mycelia.ge import instruction_times
+
 SINGLE_OPERATOR_NODES = 1
 
 
@@ -56,7 +58,7 @@ def explain_script(path: str, arguments: Sequence[str], mode: str | None, everyt
     recorder.install()
     kept: list[Any] = []
     add = compiled.LIVE.add
-    compiled.LIVE.add = lambda graph: (kept.append(graph), add(graph))  # type: ignore[method-assign, assignment]
+    compiled.LIVE.add = lambda graph: (kept.append(graph), add(graph))  # type: ignore
     status = run_script(path, arguments, mode)
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
     shown = [g for g in kept if everything or len(g.graph.nodes) > SINGLE_OPERATOR_NODES]
@@ -122,14 +124,3 @@ def show_graph(console: Console, graph: Any, staged: Any, recorder: Recorder) ->
         for name, reason in step.refusals:
             table.add_row("", "", f"not {name}: {reason}")
     console.print(table)
-
-
-def instruction_times(launchable: Any) -> list[int] | None:
-    """Nanoseconds of each instruction in the latest call, None where the device does not say."""
-    times = getattr(launchable.executable, "times", None)
-    if times is None:
-        return None
-    try:
-        return [int(end - begin) for begin, end in times()]
-    except RuntimeError:
-        return None

@@ -28,7 +28,8 @@ from mycelia.trace.location import is_own_code
 
 _LIBRARIES = tuple({sysconfig.get_paths()[k] for k in ("stdlib", "platstdlib", "purelib", "platlib")})
 _HELPERS = "__mycelia__"
-_rewritten: dict[types.CodeType, types.CodeType | None] = {}
+# By code and file: code objects of equal text are equal, whatever file they came from.
+_rewritten: dict[tuple[types.CodeType, str], types.CodeType | None] = {}
 
 
 def stage(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -42,9 +43,10 @@ def stage(fn: Callable[..., Any]) -> Callable[..., Any]:
     if not isinstance(fn, types.FunctionType) or not is_users(fn):
         return fn
     code = fn.__code__
-    if code not in _rewritten:
-        _rewritten[code] = _rewrite(fn)
-    new = _rewritten[code]
+    key = (code, code.co_filename)
+    if key not in _rewritten:
+        _rewritten[key] = _rewrite(fn)
+    new = _rewritten[key]
     if new is None:
         return fn
     cells = dict(zip(code.co_freevars, fn.__closure__ or ()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import os
 import sys
 from types import CodeType, FrameType
@@ -9,17 +10,21 @@ from types import CodeType, FrameType
 from mycelia.ir.graph import Location
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_inside: dict[CodeType, bool] = {}
+_inside: dict[str, bool] = {}  # by file
 
 
 def is_own_code(code: CodeType) -> bool:
     """Whether code belongs to the package (or to the import system)."""
-    known = _inside.get(code)
+    name = code.co_filename
+    known = _inside.get(name)
     if known is None:
-        known = _inside[code] = code.co_filename.startswith(_PACKAGE) or code.co_filename.startswith(
-            "<frozen"
-        )
+        known = _inside[name] = name.startswith((_PACKAGE, "<frozen"))
     return known
+
+
+def has_source(code: CodeType) -> bool:
+    """Whether the lines of some code can be read: from its file, or from what a notebook remembers."""
+    return bool(linecache.getlines(code.co_filename))
 
 
 def user_frame(depth: int = 1) -> FrameType | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from mycelia.tensor.tensor import Tensor
+
 
 class Leaf:
     """Stands for one leaf in a structure."""
@@ -57,5 +59,22 @@ def mutable(input_data: Any, dynamic_len: bool = False) -> Any:
 
     Tensors inside tuples, lists and dicts are inputs of a compiled graph anyway, so the data comes back as
     it is.
+
+    Raises:
+        TypeError: something else than bools, numbers, Tensors and nested tuples, lists and dicts of them; or
+            ``dynamic_len`` for what has no length.
     """
+    leaves: list[Any] = []
+    flatten(input_data, leaves)
+    for leaf in leaves:
+        if not isinstance(leaf, (bool, int, float, Tensor)):
+            raise TypeError(
+                "mutable: input_data must be bools, ints, floats, Tensors, or nested tuples, lists and "
+                f"dicts of them. Received: {leaf!r} (of type {type(leaf).__name__})"
+            )
+    if dynamic_len and not isinstance(input_data, (tuple, list)):
+        raise TypeError(
+            f"mutable: dynamic_len needs a tuple or list. Received: {input_data!r} (of type "
+            f"{type(input_data).__name__})"
+        )
     return input_data

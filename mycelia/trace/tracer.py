@@ -44,11 +44,10 @@ class TracedTensor(Tensor):
         return True
 
     def _read(self, what: str, cure: str = "") -> Any:
-        frame = user_frame(1)
-        where = f"\n  at {user_location(1)}" if frame is not None else ""
+        where = user_location(1)
         raise RuntimeError(
             f"{what} of a traced tensor {self.value.type}: inside a graph a tensor has no elements yet, they "
-            f"exist when the compiled graph runs. {cure or _CURES}{where}"
+            f"exist when the compiled graph runs{f' ({where})' if where else ''}. {cure or _CURES}"
         )
 
     def asnumpy(self) -> np.ndarray:
@@ -87,12 +86,12 @@ class TracedTensor(Tensor):
 
 
 _CURES = (
-    "Return the tensor from the compiled function and read it outside, use ops instead of NumPy, or ops.print_ to "
-    "look at it."
+    "Return the tensor from the compiled function and read it outside, use ops instead of NumPy, or "
+    "ops.print_ to look at it."
 )
 _ARITHMETIC = (
-    "Compute with the tensor itself (x * 2, ops.gather, x[i] with a tensor i); what must be a Python number, such as "
-    "a size or an axis, is taken from shapes or passed as an argument."
+    "Compute with the tensor itself (x * 2, ops.gather, x[i] with a tensor i); what must be a Python "
+    "number, such as a size or an axis, is taken from shapes or passed as an argument."
 )
 
 
@@ -102,19 +101,19 @@ def _branching(frame: FrameType | None) -> str:
         code = frame.f_code
         if code.co_name == "<lambda>":
             return (
-                "A lambda's tests stay Python: write a function with def, whose if and while become part of the "
-                "graph, or use ops.where(test, a, b)."
+                "A lambda's tests stay Python: write a function with def, whose if and while become part of "
+                "the graph, or use ops.where(test, a, b)."
             )
         if not has_source(code):
             return (
-                f"The source of {code.co_name} is not to be had ({code.co_filename}), so that its if and while "
-                "cannot become part of the graph: put it into a file or a notebook's cell, or use ops.where(test, "
-                "a, b)."
+                f"The source of {code.co_name} is not to be had ({code.co_filename}), so that its if and "
+                "while cannot become part of the graph: put it into a file or a notebook's cell, or use "
+                "ops.where(test, a, b)."
             )
     return (
-        "Tests in if, while, and, or, not and conditional expressions become part of the graph where they can; this "
-        "one cannot (a loop with break, continue or return, a comprehension's condition, a call such as any()): use "
-        "ops.where(test, a, b), or a loop whose test is in its head."
+        "Tests in if, while, and, or, not and conditional expressions become part of the graph where they "
+        "can; this one cannot (a loop with break, continue or return, a comprehension's condition, a call "
+        "such as any()): use ops.where(test, a, b), or a loop whose test is in its head."
     )
 
 
