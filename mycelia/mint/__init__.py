@@ -5,8 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from mycelia.ir.dtypes import int64
-from mycelia.mint import nn
-from mycelia.ops.function import creating, drawing, elementwise, reducing, shaping
+from mycelia.mint import nn, special
+from mycelia.mint.views import view
+from mycelia.ops import inplace
+from mycelia.ops.function import (
+    creating,
+    drawing,
+    elementwise,
+    finding,
+    products,
+    reducing,
+    scattering,
+    shaping,
+)
+from mycelia.ops.function.arranging import diag, dstack, hstack, ravel, trace
+from mycelia.ops.function.convolving import conv_tbc
 from mycelia.ops.function.creating import (
     arange,
     empty,
@@ -106,8 +119,19 @@ from mycelia.ops.function.elementwise import (
     trunc,
     xlogy,
 )
+from mycelia.ops.function.finding import bincount, histc, kthvalue, searchsorted, unique_consecutive
 from mycelia.ops.function.linear import addmm, baddbmm, bmm, dot, einsum, matmul, mm, mv, outer
-from mycelia.ops.function.reducing import logsumexp
+from mycelia.ops.function.picking import take
+from mycelia.ops.function.products import addbmm, addmv, cross, vdot
+from mycelia.ops.function.reducing import cumprod, logsumexp, sum
+from mycelia.ops.function.scalars import (
+    float_power,
+    frac,
+    gcd,
+    isneginf,
+    logaddexp2,
+    sinc,
+)
 from mycelia.ops.function.shaping import (
     broadcast_to,
     flip,
@@ -135,33 +159,32 @@ def ones(size: Any, *, dtype: Any = None) -> Tensor:
     return creating.ones(size, dtype)
 
 
-# -- joining, splitting, moving ------------------------------------------------------------------------------
-def cat(tensors: Any, dim: int = 0) -> Tensor:
-    """The tensors one after the other along an axis."""
-    return shaping.cat(tensors, dim)
-
-
-concat = cat
-
-
-def stack(tensors: Any, dim: int = 0) -> Tensor:
-    """Tensors of one shape along a new axis."""
-    return shaping.stack(tensors, dim)
-
-
-def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of a size, or of the sizes of a list, along an axis."""
-    return shaping.split(tensor, split_size_or_sections, dim)
-
-
-def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """At most ``chunks`` views of equal size along an axis."""
-    return shaping.chunk(input, chunks, dim)
-
-
-def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """One view for each index along an axis."""
-    return shaping.unbind(input, dim)
+# -- views with PyTorch's names of parameters ---------------------------------------------------------------
+cat = concat = view(shaping.cat, dim="axis")
+stack = view(shaping.stack, dim="axis")
+split = view(shaping.split, dim="axis")
+chunk = view(shaping.chunk, dim="axis")
+unbind = view(shaping.unbind)
+squeeze = view(shaping.squeeze, dim="axis")
+gather = view(shaping.gather_elements, "gather")
+repeat_interleave = view(shaping.repeat_interleave, dim="axis")
+meshgrid = view(shaping.meshgrid, defaults={"indexing": "ij"})
+scatter = view(scattering.scatter, dim="axis")
+index_add = view(scattering.index_added, "index_add")
+scatter_add = view(scattering.scatter_add_elements, "scatter_add")
+mean = view(reducing.mean, input="x", dim="axis", keepdim="keep_dims")
+amax = view(reducing.amax, dim="axis", keepdim="keepdims")
+amin = view(reducing.amin, dim="axis", keepdim="keepdims")
+all = view(reducing.all, dim="axis", keepdim="keep_dims")
+any = view(reducing.any, dim="axis", keepdim="keep_dims")
+argmax = view(reducing.argmax)
+argmin = view(reducing.argmin, indices=int64, dim="axis", keepdim="keepdims")
+norm = view(reducing.norm, input="A", p="ord")
+nansum = view(finding.nansum, dim="axis", keepdim="keepdims")
+diff = view(finding.diff, input="x", dim="axis")
+cummax = view(reducing.cummax, dim="axis")
+cummin = view(reducing.cummin, indices=int64, dim="axis")
+topk = view(reducing.topk, indices=int64, defaults={"dim": -1})
 
 
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
@@ -174,29 +197,9 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     return shaping.flatten(input, start_dim=start_dim, end_dim=end_dim)
 
 
-def squeeze(input: Tensor, dim: Any = None) -> Tensor:
-    """Without the axes of extent 1."""
-    return shaping.squeeze(input, dim)
-
-
 def select(input: Tensor, dim: int, index: int) -> Tensor:
     """One index along an axis; a view without that axis."""
     return input[(slice(None),) * normalise_axis("select", dim, input.ndim) + (index,)]
-
-
-def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """The element at each index along an axis."""
-    return shaping.gather_elements(input, dim, index)
-
-
-def repeat_interleave(input: Tensor, repeats: int, dim: int | None = None) -> Tensor:
-    """Each element repeated in place along an axis."""
-    return shaping.repeat_interleave(input, repeats, dim)
-
-
-def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
-    """Grids of coordinates."""
-    return shaping.meshgrid(*tensors, indexing=indexing)
 
 
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
@@ -214,17 +217,29 @@ def clone(input: Tensor) -> Tensor:
     return input.copy()
 
 
+def allclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> bool:
+    """Whether all elements are close, as `isclose` has it."""
+    return bool(reducing.all(isclose(input, other, rtol, atol, equal_nan)))
+
+
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "") -> Tensor:
+    """The p-norm's distances of all pairs of rows; ``compute_mode`` changes nothing."""
+    return products.cdist(x1, x2, p)
+
+
+def addr_(input: Tensor, vec1: Tensor, vec2: Tensor, beta: float = 1, alpha: float = 1) -> Tensor:
+    """``beta * input + alpha * outer(vec1, vec2)``, written over the input."""
+    return inplace.write(input, products.addr(input, vec1, vec2, beta=beta, alpha=alpha))
+
+
+def npu_gelu(input: Tensor, approximate: str = "none") -> Tensor:
+    """`nn.functional.gelu`."""
+    return nn.functional.gelu(input, approximate)
+
+
 # -- reducing ------------------------------------------------------------------------------------------------
-def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The sum over axes; of integers in int64."""
-    return reducing.sum(input, dim, keepdim, dtype=dtype)
-
-
-def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The mean over axes."""
-    return reducing.mean(input, dim, keepdim, dtype=dtype)
-
-
 def prod(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The product over axes."""
     return reducing.prod(input, dim, keepdim, dtype)
@@ -248,36 +263,6 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
     return _extremum(input, dim, keepdim, reducing.amin, reducing.min, minimum)
 
 
-def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
-    """The largest element over axes."""
-    return reducing.amax(input, dim, keepdim)
-
-
-def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
-    """The smallest element over axes."""
-    return reducing.amin(input, dim, keepdim)
-
-
-def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """Whether all elements over axes are true."""
-    return reducing.all(input, dim, keepdim)
-
-
-def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """Whether any element over axes is true."""
-    return reducing.any(input, dim, keepdim)
-
-
-def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """The index (int64) of the first largest element."""
-    return reducing.argmax(input, dim, keepdim)
-
-
-def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """The index (int64) of the first smallest element."""
-    return cast(reducing.argmin(input, dim, keepdim), int64)
-
-
 def var(input: Tensor, dim: Any = None, *, correction: int = 1, keepdim: bool = False) -> Tensor:
     """The variance over axes, divided by the count minus ``correction``."""
     return reducing.var(input, dim, correction, keepdim)
@@ -288,11 +273,18 @@ def std(input: Tensor, dim: Any = None, *, correction: int = 1, keepdim: bool = 
     return reducing.std(input, dim, correction, keepdim)
 
 
-def norm(
-    input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, *, dtype: Any = None
-) -> Tensor:
-    """The p-norm over axes."""
-    return reducing.norm(input, p, dim, keepdim, dtype=dtype)
+def var_mean(
+    input: Tensor, dim: Any = None, *, correction: int = 1, keepdim: bool = False
+) -> tuple[Tensor, Tensor]:
+    """The variance and the mean over axes."""
+    return var(input, dim, correction=correction, keepdim=keepdim), reducing.mean(input, dim, keepdim)
+
+
+def std_mean(
+    input: Tensor, dim: Any = None, *, correction: int = 1, keepdim: bool = False
+) -> tuple[Tensor, Tensor]:
+    """The standard deviation and the mean over axes."""
+    return std(input, dim, correction=correction, keepdim=keepdim), reducing.mean(input, dim, keepdim)
 
 
 def cumsum(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
@@ -305,14 +297,6 @@ def cumsum(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     """How many elements are not 0, int64."""
     return reducing.count_nonzero(input, () if dim is None else dim, dtype=int64)
-
-
-def topk(
-    input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
-) -> tuple[Tensor, Tensor]:
-    """The k largest elements along an axis and their indices (int64)."""
-    values, indices = reducing.topk(input, k, dim, largest)
-    return values, cast(indices, int64)
 
 
 def sort(
@@ -400,22 +384,73 @@ def multinomial(
     return _seeded(generator, drawing.multinomial, input, num_samples, replacement)
 
 
+def randint_like(input: Tensor, *args: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """`randint` with the input's shape and dtype."""
+    low, high = args if len(args) == 2 else (0, *args)
+    return drawing.randint(low, high, input.shape, dtype=dtype or input.dtype)
+
+
+# -- batch normalisation in parts ----------------------------------------------------------------------------
+def batch_norm_stats(input: Tensor, eps: float) -> tuple[Tensor, Tensor]:
+    """The mean of each channel, and 1 / sqrt(variance + eps)."""
+    axes = tuple(i for i in range(input.ndim) if i != 1)
+    return reducing.mean(input, axes), rsqrt(reducing.var(input, axes) + eps)
+
+
+def batch_norm_elemt(
+    input: Tensor, weight: Any = None, bias: Any = None, mean: Any = None, invstd: Any = None,
+    eps: float = 1e-05,
+) -> Tensor:
+    """``(input - mean) * invstd * weight + bias`` for each channel."""
+    line = (1, -1, *(1,) * (input.ndim - 2))
+    y = (input - reshape(mean, line)) * reshape(invstd, line)
+    y = y if weight is None else y * reshape(weight, line)
+    return y if bias is None else y + reshape(bias, line)
+
+
+# Looked up among the functions of `mycelia.ops` when first named.
+_OF_OPS = frozenset(["erfinv", "imag", "inverse", "polar", "real", "triangular_solve"])
+
+
+def __getattr__(name: str) -> Any:
+    from mycelia import ops
+
+    if name in _OF_OPS and hasattr(ops, name):
+        return getattr(ops, name)
+    if name in ("linalg", "optim"):
+        import importlib
+
+        return importlib.import_module(f"mycelia.mint.{name}")
+    import difflib
+
+    near = difflib.get_close_matches(name, __all__, 3)
+    raise AttributeError(
+        f"module 'mycelia.mint' has no attribute {name!r}"
+        + (f"; did you mean {', '.join(near)}?" if near else "")
+    )
+
+
 __all__ = [
-    "abs", "acos", "acosh", "add", "addcdiv", "addcmul", "addmm", "all", "amax", "amin", "any", "arange",
-    "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "argsort",
-    "asin", "asinh", "atan", "atan2", "atanh", "baddbmm", "bernoulli", "bitwise_and", "bitwise_not",
-    "bitwise_or", "bitwise_xor", "bmm", "broadcast_to", "cat", "ceil", "chunk", "clamp", "clip", "clone",
-    "concat", "cos", "cosh", "count_nonzero", "cumsum", "div", "divide", "dot", "einsum", "empty",
-    "empty_like", "eq", "equal", "erf", "erfc", "exp", "exp2", "expm1", "eye", "flatten", "flip", "floor",
-    "floor_divide", "fmod", "full", "full_like", "gather", "ge", "greater", "greater_equal", "gt",
-    "index_select", "isclose", "isfinite", "isinf", "isnan", "le", "lerp", "less", "less_equal", "linspace",
-    "log", "log10", "log1p", "log2", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor",
-    "logsumexp", "lt", "masked_select", "matmul", "max", "maximum", "mean", "median", "meshgrid", "min",
-    "minimum", "mm", "mul", "multinomial", "mv", "nan_to_num", "narrow", "ne", "neg", "negative", "nn",
-    "nonzero", "norm", "normal", "not_equal", "ones", "ones_like", "outer", "permute", "pow", "prod",
-    "rand", "rand_like", "randint", "randn", "randn_like", "randperm", "reciprocal", "remainder",
-    "repeat_interleave", "reshape", "roll", "round", "rsqrt", "select", "sigmoid", "sign", "sin", "sinh",
-    "softmax", "sort", "split", "sqrt", "square", "squeeze", "stack", "std", "sub", "sum", "swapaxes", "t",
-    "tan", "tanh", "tile", "topk", "transpose", "tril", "triu", "trunc", "unbind", "unsqueeze", "var",
-    "where", "xlogy", "zeros", "zeros_like",
+    "abs", "acos", "acosh", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr_", "all",
+    "allclose", "amax", "amin", "any", "arange", "arccos", "arccosh", "arcsin", "arcsinh", "arctan",
+    "arctan2", "arctanh", "argmax", "argmin", "argsort", "asin", "asinh", "atan", "atan2", "atanh",
+    "baddbmm", "batch_norm_elemt", "batch_norm_stats", "bernoulli", "bincount", "bitwise_and",
+    "bitwise_not", "bitwise_or", "bitwise_xor", "bmm", "broadcast_to", "cat", "cdist", "ceil", "chunk",
+    "clamp", "clip", "clone", "concat", "conv_tbc", "cos", "cosh", "count_nonzero", "cross", "cummax",
+    "cummin", "cumprod", "cumsum", "diag", "diff", "div", "divide", "dot", "dstack", "einsum", "empty",
+    "empty_like", "eq", "equal", "erf", "erfc", "exp", "exp2", "expm1", "eye", "flatten", "flip",
+    "float_power", "floor", "floor_divide", "fmod", "frac", "full", "full_like", "gather", "gcd", "ge",
+    "greater", "greater_equal", "gt", "histc", "hstack", "index_add", "index_select", "isclose", "isfinite",
+    "isinf", "isnan", "isneginf", "kthvalue", "le", "lerp", "less", "less_equal", "linspace", "log",
+    "log10", "log1p", "log2", "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or",
+    "logical_xor", "logsumexp", "lt", "masked_select", "matmul", "max", "maximum", "mean", "median",
+    "meshgrid", "min", "minimum", "mm", "mul", "multinomial", "mv", "nan_to_num", "nansum", "narrow", "ne",
+    "neg", "negative", "nn", "nonzero", "norm", "normal", "not_equal", "npu_gelu", "ones", "ones_like",
+    "outer", "permute", "pow", "prod", "rand", "rand_like", "randint", "randint_like", "randn",
+    "randn_like", "randperm", "ravel", "reciprocal", "remainder", "repeat_interleave", "reshape", "roll",
+    "round", "rsqrt", "scatter", "scatter_add", "searchsorted", "select", "sigmoid", "sign", "sin", "sinc",
+    "sinh", "softmax", "sort", "special", "split", "sqrt", "square", "squeeze", "stack", "std", "std_mean",
+    "sub", "sum", "swapaxes", "t", "take", "tan", "tanh", "tile", "topk", "trace", "transpose", "tril",
+    "triu", "trunc", "unbind", "unique_consecutive", "unsqueeze", "var", "var_mean", "vdot", "where",
+    "xlogy", "zeros", "zeros_like",
 ]

@@ -30,6 +30,9 @@ def close(tensor, expected, tolerance=1e-5):
         ("ij,ij->", (A[0], A[1])),
         ("bij,bkj,jm->bikm", (A, B, C)),
         ("ij,ik->jk", (A[0], A[1])),
+        ("ii->i", (A[0, :, :3],)),
+        ("bii->b", (A[:, :, :3],)),
+        ("iji,j->i", (A[:, :, :2], A[0, :, 0])),
     ],
 )
 def test_einsum(equation, arrays):
@@ -39,8 +42,10 @@ def test_einsum(equation, arrays):
 def test_einsum_refuses():
     with pytest.raises(ValueError, match="one term for each operand"):
         ops.einsum("ij,jk->ik", Tensor(A[0]))
-    with pytest.raises(ValueError, match="every axis of its operand once"):
+    with pytest.raises(ValueError, match="every axis of its operand"):
         ops.einsum("ij->i", Tensor(A))
+    with pytest.raises(ValueError, match="share the index 'i' must have one extent"):
+        ops.einsum("ii->i", Tensor(A[0]))
 
 
 @pytest.mark.parametrize(

@@ -143,14 +143,14 @@ def bias_add(input_x: Any, bias: Any) -> Tensor:
 def einsum(equation: str, *operands: Any) -> Tensor:
     """Sums of products in Einstein's notation, e.g. ``"bhqd,bhkd->bhqk"``.
 
-    Each pair of operands becomes one batched matrix product; repeated indices within an operand are not
-    supported.
+    Each pair of operands becomes one batched matrix product; of an index that an operand repeats the diagonal
+    is taken first.
 
     Raises:
         ValueError: an equation that does not match the operands.
     """
     terms, output = _parsed(equation, operands)
-    items = [(term, require_tensor("einsum", x, "operands")) for term, x in zip(terms, operands)]
+    items = [_without_repetition(term, x) for term, x in zip(terms, operands)]
     while len(items) > 1:
         (a, x), (b, y), *rest = items
         needed = set(output).union(*(term for term, _ in rest)) if rest else set(output)
@@ -160,6 +160,23 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     if gone:
         x, term = ReduceSum(x, axes=gone, keepdims=False), "".join(c for c in term if c in output)
     return x if term == output else transpose(x, tuple(term.index(c) for c in output))
+
+
+def _without_repetition(term: str, x: Any) -> tuple[str, Tensor]:
+    """The diagonals of the axes that share an index."""
+    from mycelia.ops.function.arranging import diagonal
+    x = require_tensor("einsum", x, "operands")
+    for c in sorted(set(term)):
+        while term.count(c) > 1:
+            first = term.index(c)
+            second = term.index(c, first + 1)
+            if x.shape[first] != x.shape[second]:
+                raise ValueError(
+                    f"einsum: axes that share the index {c!r} must have one extent. Received: {x.type}"
+                )
+            x = diagonal(x, 0, first, second)
+            term = term[:first] + term[first + 1:second] + term[second + 1:] + c
+    return term, x
 
 
 def _parsed(equation: str, operands: tuple) -> tuple[list[str], str]:
@@ -182,9 +199,9 @@ def _parsed(equation: str, operands: tuple) -> tuple[list[str], str]:
         output = "".join(letters[:spread]) + output
     output = output.replace("...", "".join(letters[:spread]))
     for term, x in zip(terms, operands):
-        if len(term) != x.ndim or len(set(term)) != len(term):
+        if len(term) != x.ndim:
             raise ValueError(
-                f"einsum: each term must name every axis of its operand once. Received: {term!r} for shape "
+                f"einsum: each term must name every axis of its operand. Received: {term!r} for shape "
                 f"{x.shape}"
             )
     return terms, output
