@@ -31,11 +31,13 @@ from mycelia.ops import (  # noqa: F401  (importing a family registers its opera
     searching,
     selection,
     softmaxes,
+    special,
     trigonometric,
 )
 from mycelia.ops import element_primitives as _element_primitives  # noqa: F401
 from mycelia.ops import network_primitives as _network_primitives  # noqa: F401  (makes the classes)
 from mycelia.ops import primitives as _primitives  # noqa: F401
+from mycelia.ops import random_primitives as _random_primitives  # noqa: F401
 from mycelia.ops import tensor_methods as _tensor_methods
 from mycelia.ops.function import (
     activations,
@@ -44,6 +46,7 @@ from mycelia.ops.function import (
     convolving,
     creating,
     detection,
+    distributions,
     drawing,
     dropouts,
     effects,
@@ -74,15 +77,16 @@ _tensor_methods.install()
 
 _FUNCTIONS = {
     elementwise: """
-        abs absolute acos acosh add addcdiv addcmul addn arccos arccosh arcsin arcsinh arctan arctan2
-        arctanh asin asinh atan atan2 atanh bitwise_and bitwise_not bitwise_or bitwise_xor cast ceil clamp
-        clip clip_by_value cos cosh div divide eq equal erf erfc exp exp2 expm1 floor floor_div floor_divide
-        floor_mod fmod ge greater greater_equal gt hypot inv isclose isfinite isinf isnan le lerp less
-        less_equal log log10 log1p log2 logaddexp logical_and logical_not logical_or logical_xor lt
-        masked_fill maximum minimum mixed_precision_cast mod mul multiply nan_to_num ne neg negative
-        not_equal pow real_div reciprocal remainder rint round rsqrt select sigmoid sign sin sinh sqrt
-        square sub subtract tan tanh tensor_add tensor_div tensor_exp tensor_floordiv tensor_ge tensor_gt
-        tensor_le tensor_lt tensor_mod tensor_mul tensor_pow tensor_sub true_divide trunc where xlogy""",
+        abs absolute acos acosh add addcdiv addcmul addn arccos arccosh arcsin arcsinh arctan arctan2 arctanh
+        asin asinh atan atan2 atanh bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift
+        bitwise_xor cast ceil clamp clip clip_by_value cos cosh div divide eq equal erf erfc erfinv exp exp2
+        expm1 floor floor_div floor_divide floor_mod fmod ge greater greater_equal gt hypot inv isclose
+        isfinite isinf isnan le lerp less less_equal log log10 log1p log2 logaddexp logical_and logical_not
+        logical_or logical_xor lt masked_fill maximum minimum mixed_precision_cast mod mul multiply nan_to_num
+        ne neg negative not_equal pow real_div reciprocal remainder rint round rsqrt select sigmoid sign sin
+        sinh sqrt square sub subtract tan tanh tensor_add tensor_div tensor_exp tensor_floordiv tensor_ge
+        tensor_gt tensor_le tensor_lt tensor_mod tensor_mul tensor_pow tensor_sub true_divide trunc where
+        xlogy""",
     reducing: """
         all amax amin any argmax argmin argsort count_nonzero cummax cummin cumprod cumsum intopk
         logcumsumexp logsumexp max mean median min norm prod reduce_max reduce_mean reduce_min reduce_sum
@@ -117,6 +121,7 @@ for _module in (
     attention,
     convolving,
     detection,
+    distributions,
     dropouts,
     finding,
     margin_losses,

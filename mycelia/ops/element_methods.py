@@ -7,7 +7,17 @@ from typing import Any
 
 from mycelia.ir.dtypes import bool_
 from mycelia.ops import inplace
-from mycelia.ops.function import arranging, elementwise, finding, picking, reducing, scattering, shaping
+from mycelia.ops.function import (
+    arranging,
+    distributions,
+    drawing,
+    elementwise,
+    finding,
+    picking,
+    reducing,
+    scattering,
+    shaping,
+)
 from mycelia.ops.inference import normalise_axis
 from mycelia.ops.promotion import as_tensor, cast
 from mycelia.tensor.tensor import Tensor
@@ -103,12 +113,30 @@ def _ptp(self: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
     return reducing.amax(self, axis, keepdims) - reducing.amin(self, axis, keepdims)
 
 
+def _cauchy(self: Tensor, median: float = 0.0, sigma: float = 1.0) -> Tensor:
+    """Numbers of the Cauchy distribution with the tensor's shape and dtype."""
+    return distributions.cauchy(self.shape, median, sigma, self.dtype)
+
+
+def _log_normal(self: Tensor, mean: float = 1.0, std: float = 2.0) -> Tensor:
+    """Numbers whose logarithms are normal, with the tensor's shape and dtype."""
+    return distributions.log_normal(self.shape, mean, std, self.dtype)
+
+
+def _uniform(self: Tensor, from_: Any = 0.0, to: Any = 1.0, generator: Any = None) -> Tensor:
+    """Uniform numbers of [from_, to) with the tensor's shape and dtype."""
+    return distributions.uniform_(self.copy(), from_, to, generator=generator)
+
+
 _SAME: dict[Any, str] = {
     arranging: """
         diag diagflat diagonal dsplit fliplr flipud hsplit movedim rot90 tensor_split trace vsplit""",
     finding: """
         aminmax bincount cov diff histc kthvalue msort nanmean nanmedian nanquantile nansum quantile
         searchsorted unique_consecutive unique_with_pad""",
+    distributions: "bernoulli_ exponential_ normal_ random_ random_categorical uniform_",
+    drawing: "multinomial",
+    elementwise: "bitwise_left_shift bitwise_right_shift erfinv",
     picking: "diagonal_scatter fill_diagonal reverse reverse_sequence",
     reducing: "cummax cummin cumprod logcumsumexp",
     scattering: """
@@ -122,12 +150,15 @@ METHODS: dict[str, Method] = {
        for way in ("sub", "mul", "div", "max", "min")},
     "argmax_with_value": _with_indices("max"),
     "argmin_with_value": _with_indices("min"),
+    "cauchy": _cauchy,
     "choose": _choose,
+    "erfinv_": _in_place(elementwise.erfinv),
     "index_add": _index_add,
     "index_add_": _in_place(_index_add),
     "index_copy_": _in_place(scattering.index_copied),
     "index_fill_": _in_place(scattering.index_fill),
     "index_put_": _in_place(scattering.index_put),
+    "log_normal": _log_normal,
     "masked_scatter_": _in_place(scattering.masked_scatter),
     "fill_diagonal_": _in_place(picking.fill_diagonal),
     "ptp": _ptp,
@@ -138,5 +169,6 @@ METHODS: dict[str, Method] = {
     "scatter_add_": _in_place(_scatter_add),
     "select": _select,
     "take": _take,
+    "uniform": _uniform,
     "unique": finding.unique_sorted,
 }

@@ -2,16 +2,19 @@
 `mycelia.ops.primitives`."""
 from __future__ import annotations
 
-from mycelia.ops.function import arranging, finding, picking, reducing, scattering, shaping
+from mycelia.ops.function import arranging, elementwise, finding, picking, reducing, scattering, shaping
 from mycelia.ops.network_primitives import _settings
 from mycelia.ops.primitive import Function, primitive
 
 _PLAIN: dict[str, Function] = {
     "Bincount": finding.bincount,
     "DiagPart": arranging.diagonal,
+    "Erfinv": elementwise.erfinv,
     "GatherV2": shaping.gather,
+    "LeftShift": elementwise.bitwise_left_shift,
     "MaskedSelect": scattering.masked_select,
     "MatrixBandPart": picking.matrix_band_part,
+    "RightShift": elementwise.bitwise_right_shift,
     "ScatterNd": scattering.scatter_nd,
     "TensorScatterAdd": scattering.TENSOR_SCATTER["tensor_scatter_add"],
     "TensorScatterDiv": scattering.TENSOR_SCATTER["tensor_scatter_div"],

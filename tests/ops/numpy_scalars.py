@@ -118,6 +118,12 @@ _SAME = {
     "bitwise_or": np.bitwise_or,
     "bitwise_xor": np.bitwise_xor,
     "bitwise_not": np.bitwise_not,
+    "shift_left": lambda x, y: (
+        np.where((y >= 0) & (y < x.dtype.itemsize * 8), x << (y & 63), 0).astype(x.dtype)
+    ),
+    "shift_right": lambda x, y: (
+        x >> np.where((y >= 0) & (y < x.dtype.itemsize * 8), y, x.dtype.itemsize * 8).astype(x.dtype)
+    ),
 }
 _TO_BOOL = {
     "eq": np.equal,

@@ -87,3 +87,53 @@ def test_a_generator_of_its_own():
 
 def test_a_seed_of_one_draw():
     np.testing.assert_array_equal(ops.randn(3, seed=4).asnumpy(), ops.randn(3, seed=4).asnumpy())
+
+
+def _moments(draw):
+    ms.set_seed(5)
+    return draw().asnumpy().astype(np.float64)
+
+
+@pytest.mark.parametrize(("draw", "mean", "variance"), [
+    (lambda: ops.gamma((40_000,), Tensor(2.5), Tensor(2.0)), 1.25, 0.625),
+    (lambda: ops.random_gamma((40_000,), Tensor(0.4)), 0.4, 0.4),
+    (lambda: ops.poisson((40_000,), Tensor(3.0)), 3.0, 3.0),
+    (lambda: ops.random_poisson((40_000,), Tensor(60.0)), 60.0, 60.0),
+    (lambda: ops.laplace((40_000,), Tensor(1.0), Tensor(2.0)), 1.0, 8.0),
+    (lambda: ops.TruncatedNormal()((40_000,)), 0.0, 0.7737),
+    (lambda: ops.zeros((40_000,)).exponential_(2.0), 0.5, 0.25),
+    (lambda: ops.zeros((40_000,)).uniform_(-1, 3), 1.0, 16 / 12),
+    (lambda: ops.zeros((40_000,)).normal_(2, 3), 2.0, 9.0),
+    (lambda: ops.zeros((40_000,)).random_(0, 10), 4.5, 99 / 12),
+    (lambda: ops.zeros((40_000,)).bernoulli_(0.3), 0.3, 0.21),
+    (lambda: ops.random_categorical(Tensor([[0.0, float(np.log(3.0))]]), 40_000)[0], 0.75, 0.1875),
+])
+def test_moments_and_seeds(draw, mean, variance):
+    x = _moments(draw)
+    assert abs(x.mean() - mean) < 5 * np.sqrt(variance / x.size)
+    assert abs(x.var() - variance) < 0.06 * variance
+    np.testing.assert_array_equal(_moments(draw), x)
+    assert not np.array_equal(draw().asnumpy(), x)  # the next draw is another one
+
+
+def test_draws_agree_in_both_modes():
+    for draw in (lambda: ops.random_gamma((50,), Tensor(2.0)), lambda: ops.random_poisson((50,), Tensor(4.0))):
+        ms.set_seed(3)
+        eager = draw().asnumpy()
+        ms.set_seed(3)
+        np.testing.assert_array_equal(ms.jit(draw)().asnumpy(), eager)
+
+
+def test_shuffles_and_choices():
+    ms.set_seed(1)
+    x = np.arange(20).reshape(10, 2)
+    got = ops.shuffle(Tensor(x)).asnumpy()
+    assert not np.array_equal(got, x)
+    np.testing.assert_array_equal(got[np.argsort(got[:, 0])], x)
+    mask = np.array([[True, False], [True, True]])
+    places, found = (t.asnumpy() for t in ops.choice_with_mask(Tensor(mask), 5))
+    assert places.shape == (5, 2) and found.tolist() == [True] * 3 + [False] * 2
+    assert sorted(map(tuple, places[found])) == [(0, 0), (1, 0), (1, 1)]
+    assert ops.Randperm(max_length=6)(Tensor([4], ms.int32)).asnumpy()[4:].tolist() == [-1, -1]
+    with pytest.raises(TypeError, match="must be bool"):
+        ops.choice_with_mask(Tensor(x))

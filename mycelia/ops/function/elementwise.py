@@ -20,6 +20,7 @@ from mycelia.ops import (
     logic,
     rounding,
     selection,
+    special,
     trigonometric,
 )
 from mycelia.ops.composite import composite
@@ -206,6 +207,7 @@ log = _float_unary("log", exponential.Log)
 log1p = _float_unary("log1p", exponential.Log1p)
 erf = _float_unary("erf", exponential.Erf)
 erfc = _float_unary("erfc", exponential.Erfc)
+erfinv = _float_unary("erfinv", special.Erfinv)
 sin = _float_unary("sin", trigonometric.Sin)
 cos = _float_unary("cos", trigonometric.Cos)
 tan = _float_unary("tan", trigonometric.Tan)
@@ -271,6 +273,8 @@ logical_not = _logical("logical_not", logic.LogicalNot)
 bitwise_and = _binary("bitwise_and", logic.BitwiseAnd)
 bitwise_or = _binary("bitwise_or", logic.BitwiseOr)
 bitwise_xor = _binary("bitwise_xor", logic.BitwiseXor)
+bitwise_left_shift = _binary("bitwise_left_shift", logic.LeftShift)
+bitwise_right_shift = _binary("bitwise_right_shift", logic.RightShift)
 bitwise_not = _unary("bitwise_not", logic.BitwiseNot)
 
 
