@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mycelia.ir.dtypes import float32, int32
+from mycelia.ops.creation import Iota
 from mycelia.ops.function import (
     activations,
     attention,
@@ -153,13 +154,14 @@ def AvgPool3D(x: Any, *, kernel_size: Any = 1, strides: Any = 1, pad_mode: str =
 @primitive
 def MaxPoolWithArgmax(x: Any, *, kernel_size: Any = 1, strides: Any = 1, pad_mode: str = "valid",
                       data_format: str = "NCHW") -> tuple[Tensor, Tensor]:
-    """The largest element of each window of images, and its place (int32) among height times width."""
+    """The largest element of each window of images, and its place (int32) among all elements of its image."""
     kernel, steps = several("MaxPoolWithArgmax", kernel_size, "kernel_size", 2), several(
         "MaxPoolWithArgmax", strides, "strides", 2
     )
     pads = window_pads("MaxPoolWithArgmax", pad_mode, 0, x.shape[2:], kernel, steps)
     y, places = pools.max_with_indices("MaxPoolWithArgmax", x, kernel, steps, pads, (1, 1))
-    return y, cast(places, int32)
+    channel = Iota(size=x.shape[1], dtype=int32) * (x.shape[2] * x.shape[3])
+    return y, cast(places, int32) + channel.reshape(1, -1, 1, 1)
 
 
 @primitive

@@ -190,10 +190,8 @@ ops.sqrt(ops.abs(h)); ops.cast(h, ms.float32) * 2
 """
 
 
-def expressions() -> list[str]:
-    return [
-        part.strip() for line in EXPRESSIONS.strip().splitlines() for part in line.split(";") if part.strip()
-    ]
+def expressions(text: str = EXPRESSIONS) -> list[str]:
+    return [part.strip() for line in text.strip().splitlines() for part in line.split(";") if part.strip()]
 
 
 def flat(value: Any) -> list[np.ndarray]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.ir.dtypes import int64
+from mycelia.ir.dtypes import int32, int64
 from mycelia.ops import pooling
 from mycelia.ops.activation import ReLU
 from mycelia.ops.arithmetic import Abs, Maximum, Pow, Sign
@@ -407,13 +407,14 @@ def _adaptive_max_pool(axes: int) -> Any:
 
     def pool(input: Any, output_size: Any, return_indices: bool = False) -> Any:
         if return_indices:
-            return _adaptive_max_with_indices(name, axes, input, output_size)
+            y, places = _adaptive_max_with_indices(name, axes, input, output_size)
+            return y, cast(places, int32) if axes == 3 else places
         return plain(input, output_size)
 
     return _titled(pool, name, (plain.__doc__ or "").replace(
         "    Raises:",
-        "        return_indices: also give the places (int64) of these elements among the flattened last "
-        "axes.\n\n    Raises:",
+        f"        return_indices: also give the places ({'int32' if axes == 3 else 'int64'}) of these "
+        "elements among the flattened last axes.\n\n    Raises:",
     ))
 
 

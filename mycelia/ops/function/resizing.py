@@ -180,6 +180,8 @@ def resized_images(x: Tensor, size: Any, mode: str, align_corners: bool, half_pi
         raise ValueError(
             "Resize: align_corners and half_pixel_centers must not both be True. Received: True, True"
         )
+    if mode == "nearest" and half_pixel_centers:
+        mode = "nearest-exact"
     for axis, want in zip((2, 3), size):
         x = _resized(x, axis, int(want), None, mode, align_corners, half_pixel_centers)
     return x

@@ -13,7 +13,7 @@ import numpy as np
 
 from mycelia.ops.composite import composite
 from mycelia.ops.constants import constant
-from mycelia.ops.function.shaping import narrow, reshape
+from mycelia.ops.function.shaping import extents, narrow, reshape
 from mycelia.ops.indexing import Gather, GatherGrad
 from mycelia.ops.movement import Pad, Transpose
 from mycelia.ops.promotion import require_tensor
@@ -164,7 +164,6 @@ def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, st
     return reshape(columns, (n, c * kernel[0] * kernel[1], high * wide))
 
 
-@composite
 def fold(input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
          stride: Any = 1) -> Tensor:
     """Adds columns of windows up to images: the adjoint of `unfold`.
@@ -181,7 +180,7 @@ def fold(input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padd
         ValueError: a number of rows or windows that does not match.
     """
     x, kernel, steps, pads, spread = _settings("fold", input, kernel_size, dilation, padding, stride, (2, 3))
-    size = several("fold", output_size, "output_size", 2)
+    size = several("fold", extents("fold", output_size, "output_size"), "output_size", 2)
     single = x.ndim == 2
     x = reshape(x, (1, *x.shape)) if single else x
     grid = [len(places(size[i] + pads[2 * i] + pads[2 * i + 1], kernel[i], steps[i], spread[i]))
