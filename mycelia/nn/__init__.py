@@ -33,16 +33,34 @@ from mycelia.nn.wrap import *  # noqa: F403
 
 _METRICS = frozenset(
     [
+        "Accuracy",
+        "BleuScore",
+        "ConfusionMatrix",
+        "ConfusionMatrixMetric",
+        "CosineSimilarity",
+        "Dice",
+        "F1",
+        "Fbeta",
+        "HausdorffDistance",
+        "Loss",
         "MAE",
         "MSE",
-        "Accuracy",
-        "Loss",
+        "MeanSurfaceDistance",
         "Metric",
+        "OcclusionSensitivity",
+        "Perplexity",
+        "Precision",
+        "ROC",
+        "Recall",
+        "RootMeanSquareDistance",
         "Top1CategoricalAccuracy",
         "Top5CategoricalAccuracy",
         "TopKCategoricalAccuracy",
+        "auc",
         "get_metric_fn",
+        "get_metrics",
         "names",
+        "rearrange_inputs",
     ]
 )
 

@@ -19,6 +19,7 @@ def cell(
     inputs: int = 1,
     only: str | None = None,
     module: str = "mycelia.nn",
+    base: type[Cell] = Cell,
     **defaults: Any,
 ) -> type[Cell]:
     """The class of a function.
@@ -29,6 +30,7 @@ def cell(
         inputs: see there.
         only: which of the other parameters the class takes, in this order; all of them unless given.
         module: where the class is found.
+        base: what it derives from.
         defaults: values for parameters that the class does not take, or other defaults for those it takes.
     """
     parameters = list(inspect.signature(function).parameters.values())
@@ -51,6 +53,9 @@ def cell(
         bound.apply_defaults()
         for key, value in bound.arguments.items():
             setattr(self, key, value)
+        check = getattr(self, "check_settings", None)
+        if check is not None:
+            check()
 
     def construct(self: Cell, *tensors: Any) -> Any:
         chosen = {key: getattr(self, key) for key in taken}
@@ -63,7 +68,7 @@ def cell(
 
     made = type(
         name,
-        (Cell,),
+        (base,),
         {
             "__init__": __init__,
             "construct": construct,

@@ -145,7 +145,7 @@ def test_metrics_given_by_name_or_object():
     assert model.eval(data()) == {"mine": 4 / 6}
     pairs = Model(Network(), metrics={"acc": Accuracy().set_indexes([1, 2])}, eval_network=Classifier())
     assert pairs.eval(data()) == {"acc": 4 / 6}
-    for metrics, error, message in (({"foo"}, KeyError, "there is no metric 'foo'; known are acc, accuracy"),
+    for metrics, error, message in (({"foo"}, KeyError, "there is no metric 'foo'; known are F1, acc"),
                                     (["accuracy"], TypeError, "metrics must be a set of names or a dict"),
                                     ({"x": 3}, TypeError, "metrics must go from names to Metrics")):
         with pytest.raises(error, match=message):

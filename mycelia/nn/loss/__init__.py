@@ -1,29 +1,13 @@
 """Losses."""
 
-from mycelia.nn.loss.loss import (
-    BCELoss,
-    BCEWithLogitsLoss,
-    CrossEntropyLoss,
-    HuberLoss,
-    L1Loss,
-    LossBase,
-    MAELoss,
-    MSELoss,
-    NLLLoss,
-    SmoothL1Loss,
-    SoftmaxCrossEntropyWithLogits,
-)
+from mycelia.nn.loss import loss as _loss
+from mycelia.nn.loss.loss import LossBase
 
-__all__ = [
-    "BCELoss",
-    "BCEWithLogitsLoss",
-    "CrossEntropyLoss",
-    "HuberLoss",
-    "L1Loss",
-    "LossBase",
-    "MAELoss",
-    "MSELoss",
-    "NLLLoss",
-    "SmoothL1Loss",
-    "SoftmaxCrossEntropyWithLogits",
-]
+__all__ = ["LossBase"]
+
+for _name, _class in vars(_loss).items():
+    if isinstance(_class, type) and issubclass(_class, LossBase) and not _name.startswith("_"):
+        globals()[_name] = _class
+        if _name not in __all__:
+            __all__.append(_name)
+del _name, _class
