@@ -1,14 +1,14 @@
 """Operations on images (`mindspore.dataset.vision`), on whole stacks [N, H, W, C] in NumPy."""
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from mycelia.dataset.block import as_array, describe
+from mycelia.dataset.block import describe
 from mycelia.dataset.transforms.operation import Operation
+from mycelia.dataset.vision.operation import ImageOperation
 from mycelia.dataset.vision.resampling import resize
 from mycelia.dataset.vision.utils import Border, Inter
 from mycelia.ir.dtypes import DType
@@ -99,7 +99,7 @@ class ToTensor(Operation):
         return scaled.astype(self.output_type, copy=False)
 
 
-class Resize(Operation):
+class Resize(ImageOperation):
     """Another size.
 
     Args:
@@ -122,18 +122,22 @@ class Resize(Operation):
     def stack(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         images = x[..., np.newaxis] if x.ndim == 3 else x
         _image("Resize", images)
-        height, width = images.shape[1:3]
-        if not isinstance(self.size, int):
-            new_height, new_width = self.size
-        elif height < width:
-            new_height, new_width = self.size, self.size * width // height
-        else:
-            new_height, new_width = self.size * height // width, self.size
-        resized = resize(images, new_height, new_width, self.interpolation)
+        resized = resize(images, *self._target(*images.shape[1:3]), self.interpolation)
         return resized[..., 0] if x.ndim == 3 else resized
 
+    def picture(self, x: Any, rng: np.random.Generator) -> Any:
+        from mycelia.dataset.vision.geometry import resized_picture
+        return resized_picture(x, *self._target(x.height, x.width), self.interpolation)
 
-class Pad(Operation):
+    def _target(self, height: int, width: int) -> tuple[int, int]:
+        if not isinstance(self.size, int):
+            return self.size
+        if height < width:
+            return self.size, self.size * width // height
+        return self.size * height // width, self.size
+
+
+class Pad(ImageOperation):
     """Adds a border.
 
     Args:
@@ -148,10 +152,10 @@ class Pad(Operation):
         self.fill_value, self.padding_mode = _fill("Pad", fill_value), _border("Pad", padding_mode)
 
     def stack(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        return _pad(x, self.padding, self.fill_value, self.padding_mode)
+        return padded(x, self.padding, self.fill_value, self.padding_mode)
 
 
-class CenterCrop(Operation):
+class CenterCrop(ImageOperation):
     """The middle of an image; a smaller image gets a border of zeros first.
 
     Args:
@@ -165,13 +169,13 @@ class CenterCrop(Operation):
         height, width = self.size
         lack_y, lack_x = max(height - x.shape[1], 0), max(width - x.shape[2], 0)
         if lack_y or lack_x:
-            x = _pad(x, (lack_x - lack_x // 2, lack_y - lack_y // 2, lack_x // 2, lack_y // 2), 0,
+            x = padded(x, (lack_x - lack_x // 2, lack_y - lack_y // 2, lack_x // 2, lack_y // 2), 0,
                      Border.CONSTANT)
         top, left = (x.shape[1] - height) // 2, (x.shape[2] - width) // 2
         return x[:, top:top + height, left:left + width]
 
 
-class RandomCrop(Operation):
+class RandomCrop(ImageOperation):
     """A part of an image at a random place.
 
     Args:
@@ -195,15 +199,7 @@ class RandomCrop(Operation):
 
     def stack(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         height, width = self.size
-        if self.padding is not None:
-            x = _pad(x, self.padding, self.fill_value, self.padding_mode)
-        lack_y, lack_x = max(height - x.shape[1], 0), max(width - x.shape[2], 0)
-        if (lack_y or lack_x) and self.pad_if_needed:
-            x = _pad(x, (lack_x, lack_y, lack_x, lack_y), self.fill_value, self.padding_mode)
-        elif lack_y or lack_x:
-            raise ValueError("RandomCrop: size must not exceed the "
-                             f"image{' with its padding' if self.padding else ''}, {x.shape[1]} x "
-                             f"{x.shape[2]}, unless pad_if_needed. Received: size={self.size}")
+        x, _ = self.bordered(x)
         tops = rng.integers(0, x.shape[1] - height + 1, size=len(x))
         lefts = rng.integers(0, x.shape[2] - width + 1, size=len(x))
         result = _empty(x, height, width)
@@ -211,8 +207,24 @@ class RandomCrop(Operation):
             result[i] = x[i, top:top + height, left:left + width]
         return result
 
+    def bordered(self, x: np.ndarray) -> tuple[np.ndarray, tuple[int, int]]:
+        """Images with the border from which parts are taken, and (left, top) of the first pixel in it."""
+        (height, width), (left, top) = self.size, (0, 0)
+        if self.padding is not None:
+            x = padded(x, self.padding, self.fill_value, self.padding_mode)
+            left, top = self.padding[:2]
+        lack_y, lack_x = max(height - x.shape[1], 0), max(width - x.shape[2], 0)
+        if (lack_y or lack_x) and self.pad_if_needed:
+            x = padded(x, (lack_x, lack_y, lack_x, lack_y), self.fill_value, self.padding_mode)
+            left, top = left + lack_x, top + lack_y
+        elif lack_y or lack_x:
+            raise ValueError("RandomCrop: size must not exceed the "
+                             f"image{' with its padding' if self.padding else ''}, {x.shape[1]} x "
+                             f"{x.shape[2]}, unless pad_if_needed. Received: size={self.size}")
+        return x, (left, top)
 
-class _RandomFlip(Operation):
+
+class _RandomFlip(ImageOperation):
     _axis: int
 
     def __init__(self, prob: float = 0.5) -> None:
@@ -240,39 +252,6 @@ class RandomVerticalFlip(_RandomFlip):
     """Top and bottom exchanged, with probability `prob`."""
 
     _axis = 1
-
-
-class Decode(Operation):
-    """An image [H, W, 3] of uint8 from the bytes of its file (JPEG, PNG, BMP...). Needs Pillow.
-
-    Args:
-        to_pil: whether the result is an image of Pillow, for the functions that follow in the same `map`.
-
-    Raises:
-        ImportError: Pillow is not installed.
-        ValueError: bytes that are no image.
-    """
-
-    def __init__(self, to_pil: bool = False) -> None:
-        self.to_pil = to_pil
-
-    def sample(self, x: Any, rng: np.random.Generator) -> Any:
-        try:
-            from PIL import Image, UnidentifiedImageError
-        except ImportError as error:
-            raise ImportError("Decode needs Pillow: pip install pillow") from error
-        data = x if isinstance(x, bytes) else as_array(x)
-        if isinstance(data, np.ndarray):
-            if data.ndim != 1 or data.dtype != np.uint8:
-                raise ValueError("Decode: must have the bytes of a file, uint8[n]. Received: "
-                                 f"{describe(data)}")
-            data = data.tobytes()
-        try:
-            image = Image.open(io.BytesIO(data)).convert("RGB")
-        except UnidentifiedImageError as error:
-            raise ValueError(f"Decode: the {len(data)} bytes, which begin with {data[:8].hex(' ')}, are no "
-                             "image that Pillow knows") from error
-        return image if self.to_pil else np.array(image)
 
 
 # -- arguments and borders -------------------------------------------------------------------------------
@@ -338,7 +317,7 @@ def _empty(x: np.ndarray, height: int, width: int) -> np.ndarray:
     return np.empty((len(x), height, width, *x.shape[3:]), x.dtype)
 
 
-def _pad(x: np.ndarray, padding: tuple[int, int, int, int], fill_value: Any, mode: Border) -> np.ndarray:
+def padded(x: np.ndarray, padding: tuple[int, int, int, int], fill_value: Any, mode: Border) -> np.ndarray:
     left, top, right, bottom = padding
     widths = [(0, 0), (top, bottom), (left, right)] + [(0, 0)] * (x.ndim - 3)
     if mode != Border.CONSTANT:
