@@ -115,11 +115,14 @@ class Parameter(Tensor):
         )
 
     def __reduce__(self) -> tuple:
-        return _rebuild_parameter, (self.asnumpy().copy(), self.name, self.requires_grad)
+        flags = (self.requires_grad, self.layerwise_parallel, self.parallel_optimizer)
+        return _rebuild_parameter, (self.asnumpy().copy(), self.name, flags, dict(self.__dict__))
 
 
-def _rebuild_parameter(array: np.ndarray, name: str, requires_grad: bool) -> Parameter:
-    return Parameter(array, name, requires_grad)
+def _rebuild_parameter(array: np.ndarray, name: str, flags: tuple, attributes: dict[str, Any]) -> Parameter:
+    parameter = Parameter(array, name, *flags)
+    parameter.__dict__.update(attributes)
+    return parameter
 
 
 class ParameterTuple(tuple):

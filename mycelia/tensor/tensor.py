@@ -223,6 +223,18 @@ class Tensor:
             return array.astype(dtype)
         return array.copy() if copy else array
 
+    def __buffer__(self, flags: int) -> memoryview:  # looked at from Python 3.12 on
+        return memoryview(self.asnumpy())  # type: ignore[arg-type]
+
+    def __dlpack__(self, **arguments: Any) -> Any:
+        """A DLPack capsule over the tensor's memory, or a copy of it where it is not the host's."""
+        from mycelia.tensor.dlpack import capsule
+
+        return capsule(self, **arguments)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
     def tolist(self) -> Any:
         return self.asnumpy().tolist()
 
