@@ -77,5 +77,5 @@ def cell(
             "__module__": module,
         },
     )
-    made.__init__.__signature__ = signature  # type: ignore[attr-defined]
+    made.__signature__ = signature  # type: ignore[attr-defined]
     return made
