@@ -65,6 +65,28 @@ def colours(vision: Any, each: Any) -> Iterator[Any]:
     yield "RgbToHsv of fractions", 1e-6, lambda: vision.RgbToHsv(is_hwc=True)(UNIT)
 
 
+def arrays(transforms: Any) -> Iterator[Any]:
+    """Operations on any arrays."""
+    five = np.array([1, 2, 3, 4, 5])
+    yield "PadEnd", 0.0, lambda: transforms.PadEnd([7], -1)(five)
+    yield "PadEnd cut", 0.0, lambda: transforms.PadEnd([3])(five)
+    yield "PadEnd of two axes", 0.0, lambda: transforms.PadEnd([3, 4], 2)(np.ones((2, 3)))
+    yield "PadEnd another rank", 0.0, lambda: transforms.PadEnd([3, 3], 2)(five)
+    yield "Concatenate", 0.0, lambda: transforms.Concatenate(0, np.array([9]), np.array([8, 7]))(five)
+    yield "Concatenate two", 0.0, lambda: transforms.Concatenate(0)(five, five)
+    yield "Slice", 0.0, lambda: transforms.Slice(slice(1, 3))(five)
+    yield "Slice list", 0.0, lambda: transforms.Slice([0, 2])(five)
+    yield "Slice index", 0.0, lambda: transforms.Slice(1)(five)
+    yield "Slice all", 0.0, lambda: transforms.Slice(...)(five)
+    yield "Slice outside", 0.0, lambda: transforms.Slice(7)(five)
+    yield "Slice of two axes", 0.0, lambda: transforms.Slice(slice(0, 1), [0, 2])(np.arange(6).reshape(2, 3))
+    for relation in transforms.Relational:
+        yield f"Mask {int(relation)}", 0.0, lambda: transforms.Mask(relation, 3)(five)
+    yield "Fill", 0.0, lambda: transforms.Fill(3)(five)
+    for i in range(3):
+        yield f"Unique {i}", 0.0, lambda: transforms.Unique()(np.array([[3, 1], [1, 2]]))[i]
+
+
 def shapes(vision: Any, inter: Any, each: Any) -> Iterator[Any]:
     """Operations on geometry, filters and holes."""
     yield from each("HorizontalFlip", vision.HorizontalFlip(), 0, ("colour", "grey"))
@@ -132,7 +154,6 @@ def pictures(vision: Any, inter: Any, each: Any) -> Iterator[Any]:
         "AdjustBrightness": vision.AdjustBrightness(1.4),
         "AdjustContrast": vision.AdjustContrast(1.4),
         "AdjustSaturation": vision.AdjustSaturation(0.4),
-        "AdjustSharpness": vision.AdjustSharpness(1.6),
         "AdjustHue": vision.AdjustHue(0.2),
         "Grayscale": vision.Grayscale(3),
         "Grayscale 1": vision.Grayscale(1),
@@ -202,6 +223,7 @@ def cases(ds: Any) -> Iterator[tuple[str, float, Any]]:
     yield from each("Resize floats", vision.Resize((20, 30)), 1e-4, ("floats",))
     yield from colours(vision, each)
     yield from shapes(vision, inter, each)
+    yield from arrays(transforms)
     yield "OneHot", 0.0, lambda: transforms.OneHot(5)(np.array(3, np.int32))
     yield "OneHot smooth", 1e-7, lambda: transforms.OneHot(5, 0.1)(np.array(3, np.int32))
     for kind in ("int8", "uint8", "int32", "int64", "float16", "float32", "float64", "bool"):
@@ -288,7 +310,8 @@ def main(action: str, path: str) -> int:
             failures += theirs.dtype.kind != ours.dtype.kind
             print(
                 f"{'FAILED' if theirs.dtype.kind != ours.dtype.kind else 'ok':7}{name:40}"
-                f"{str(ours)[:60] if ours.dtype.kind == 'U' else ''} for {str(theirs)[:60] if theirs.ndim == 0 else ''}"
+                f"{str(ours)[:60] if ours.dtype.kind == 'U' else ''} for "
+                f"{str(theirs)[:60] if theirs.ndim == 0 else ''}"
             )
             continue
         if theirs.shape != ours.shape or theirs.dtype != ours.dtype:

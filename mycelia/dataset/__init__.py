@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mycelia.dataset import config, samplers, transforms, vision
+from mycelia.dataset.bucketing import BucketBatchByLengthDataset
 from mycelia.dataset.dataset import Dataset
 from mycelia.dataset.image_folder import ImageFolderDataset
 from mycelia.dataset.image_sources import (
@@ -45,6 +46,7 @@ from mycelia.dataset.samplers import (
 )
 from mycelia.dataset.schema import Schema
 from mycelia.dataset.sources import GeneratorDataset, MappableDataset, NumpySlicesDataset, PaddedDataset
+from mycelia.dataset.synchronisation import SyncWaitDataset
 from mycelia.dataset.tfrecord import TFRecordDataset
 
 
@@ -62,6 +64,8 @@ def zip(datasets: Sequence[Dataset]) -> ZipDataset:  # noqa: A001  MindSpore's n
 
 __all__ = [
     "BatchDataset",
+    "BucketBatchByLengthDataset",
+    "SyncWaitDataset",
     "BatchInfo",
     "CSVDataset",
     "Cifar100Dataset",

@@ -16,6 +16,7 @@ from mycelia.dataset.dataset import (
     read_exactly,
 )
 from mycelia.dataset.randomness import Draws
+from mycelia.dataset.workers import user_line
 
 
 class BatchInfo:
@@ -99,28 +100,23 @@ class _Batches(DerivedStream):
         if node.per_batch_map is not None:
             columns = self._mapped(columns, info)
         if node.pad_info is not None:
-            columns = {name: _padded(name, column, node.pad_info) for name, column in columns.items()}
-        stacked: dict[str, Column] = {}
+            columns = {name: padded("padded_batch", name, column, node.pad_info)
+                       for name, column in columns.items()}
+        ready: dict[str, Column] = {}
         for name in node._names:
-            stacked[name] = self._stacked(name, columns[name])[np.newaxis]
+            ready[name] = stacked("batch", name, columns[name], self.row)[np.newaxis]
         self.row += block.size
-        return Block(stacked, 1)
-
-    def _stacked(self, name: str, column: Column) -> np.ndarray:
-        if isinstance(column, np.ndarray):
-            return column
-        first = column[0]
-        at, other = next((i, row) for i, row in enumerate(column)
-                         if row.shape != first.shape or row.dtype != first.dtype)
-        raise RuntimeError(
-            f"batch: rows of a batch must have one shape and type, but those of column {name!r} differ: "
-            f"{describe(first)} in row {self.row} and {describe(other)} in row {self.row + at}. "
-            "Bring them to one shape with map (vision.Resize, Pad, RandomCrop), or use padded_batch")
+        return Block(ready, 1)
 
     def _mapped(self, columns: dict[str, Column], info: BatchInfo) -> dict[str, Column]:
         assert self.node.per_batch_map is not None and self.node._mapped is not None
         inputs, outputs = self.node._mapped
-        results = self.node.per_batch_map(*[list(columns[name]) for name in inputs], info)
+        try:
+            results = self.node.per_batch_map(*[list(columns[name]) for name in inputs], info)
+        except Exception as error:
+            raise RuntimeError(f"batch: per_batch_map failed at batch {info.get_batch_num()} (rows "
+                               f"{self.row} on): "
+                               f"{type(error).__name__}: {error}{user_line(error)}") from error
         if not isinstance(results, tuple) or len(results) != len(outputs):
             got = f"a tuple of {len(results)}" if isinstance(results, tuple) else type(results).__name__
             raise RuntimeError(f"batch: per_batch_map must return a tuple of {len(outputs)} columns "
@@ -130,7 +126,24 @@ class _Batches(DerivedStream):
         return mapped | rest
 
 
-def _padded(name: str, column: Column, pad_info: dict[str, Any]) -> Column:
+def stacked(operation: str, name: str, column: Column, first: int) -> np.ndarray:
+    """A column as one array.
+
+    Raises:
+        RuntimeError: rows of different shapes or types; `first` is the first one's number.
+    """
+    if isinstance(column, np.ndarray):
+        return column
+    one = column[0]
+    at, other = next((i, row) for i, row in enumerate(column)
+                     if row.shape != one.shape or row.dtype != one.dtype)
+    raise RuntimeError(
+        f"{operation}: rows of a batch must have one shape and type, but those of column {name!r} differ: "
+        f"{describe(one)} in row {first} and {describe(other)} in row {first + at}. "
+        "Bring them to one shape with map (vision.Resize, Pad, RandomCrop), or use padded_batch")
+
+
+def padded(operation: str, name: str, column: Column, pad_info: dict[str, Any]) -> Column:
     """The rows of a column after padding each axis at its end to a common extent."""
     if pad_info and name not in pad_info:
         return column
@@ -138,7 +151,7 @@ def _padded(name: str, column: Column, pad_info: dict[str, Any]) -> Column:
     rows = list(column)
     ranks = {row.ndim for row in rows}
     if len(ranks) > 1 or (shape is not None and len(shape) not in ranks):
-        raise RuntimeError(f"padded_batch: rows of column {name!r} must have one number of axes"
+        raise RuntimeError(f"{operation}: rows of column {name!r} must have one number of axes"
                            f"{f', that of pad_info, {len(shape)}' if shape is not None else ''}. "
                            f"Received: {', '.join(sorted({describe(row) for row in rows}))}")
     longest = [max(extents) for extents in zip(*(row.shape for row in rows))]
@@ -146,7 +159,7 @@ def _padded(name: str, column: Column, pad_info: dict[str, Any]) -> Column:
     target = [extent if wanted is None else wanted for wanted, extent in zip(wanted_shape, longest)]
     for wanted, extent in zip(target, longest):
         if wanted < extent:
-            raise RuntimeError(f"padded_batch: column {name!r} has a row longer than pad_info's shape "
+            raise RuntimeError(f"{operation}: column {name!r} has a row longer than pad_info's shape "
                                f"{list(wanted_shape)}: {extent} > {wanted}")
     result = np.full((len(rows), *target), 0 if value is None else value, rows[0].dtype)
     for i, row in enumerate(rows):

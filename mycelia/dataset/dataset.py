@@ -169,6 +169,83 @@ class Dataset:
         from mycelia.dataset.nodes import BatchDataset
         return BatchDataset(self, batch_size, drop_remainder, pad_info=pad_info or {})
 
+    def bucket_batch_by_length(self, column_names: Names, bucket_boundaries: Sequence[int],
+                               bucket_batch_sizes: Sequence[int],
+                               element_length_function: Callable[..., int] | None = None,
+                               pad_info: dict[str, tuple[Sequence[int | None] | None, Any]] | None = None,
+                               pad_to_bucket_boundary: bool = False, drop_remainder: bool = False) -> Dataset:
+        """Batches of rows of similar length, padded as by `padded_batch`.
+
+        Args:
+            column_names: the columns handed to `element_length_function`; without one, the column whose first
+                extent is the length.
+            bucket_boundaries: upper bounds (exclusive) of the buckets' lengths; one more bucket holds
+                longer rows.
+            bucket_batch_sizes: rows in a batch of each bucket.
+            element_length_function: returns the length of a row.
+            pad_info: as in `padded_batch`.
+            pad_to_bucket_boundary: whether axes without an extent in `pad_info` become the bucket's upper
+                bound
+                minus one, instead of the longest of the batch.
+            drop_remainder: whether last batches with fewer rows are left out.
+
+        Raises:
+            ValueError: boundaries that do not increase, or not one size more than boundaries.
+        """
+        from mycelia.dataset.bucketing import BucketBatchByLengthDataset
+        return BucketBatchByLengthDataset(self, column_names, bucket_boundaries, bucket_batch_sizes,
+                                          element_length_function, pad_info, pad_to_bucket_boundary,
+                                          drop_remainder)
+
+    def sync_wait(self, condition_name: str, num_batch: int = 1,
+                  callback: Callable[[Any], Any] | None = None) -> Dataset:
+        """Rows (batches, after `batch`) that wait: after `num_batch` of them, `sync_update` lets as many
+        pass.
+
+        Args:
+            condition_name: the name by which `sync_update` knows this place.
+            num_batch: rows that pass at first, in each epoch.
+            callback: called with `sync_update`'s data.
+        """
+        from mycelia.dataset.synchronisation import SyncWaitDataset
+        return SyncWaitDataset(self, condition_name, num_batch, callback)
+
+    def sync_update(self, condition_name: str, num_batch: int | None = None, data: Any = None) -> None:
+        """Lets rows pass at the `sync_wait` of this name, after its callback got `data`.
+
+        Raises:
+            ValueError: no `sync_wait` has this name.
+        """
+        waits = self._waits()
+        if condition_name not in waits:
+            raise ValueError(f"sync_update: no sync_wait is named {condition_name!r}. There are: "
+                             f"{', '.join(waits) or 'none'}")
+        waits[condition_name].give_permits(num_batch, data)
+
+    def disable_sync(self) -> None:
+        """Lets all rows pass at every `sync_wait`."""
+        for wait in self._waits().values():
+            wait.disable()
+
+    def is_sync(self) -> bool:
+        """Whether there is a `sync_wait`."""
+        return bool(self._waits())
+
+    def _waits(self) -> dict[str, Any]:
+        from mycelia.dataset.synchronisation import SyncWaitDataset
+        return {node.condition_name: node for node in self.nodes() if isinstance(node, SyncWaitDataset)}
+
+    def save(self, file_name: str, num_files: int = 1, file_type: str = "mindrecord") -> None:
+        """Writes one epoch into MindRecord files, which `MindDataset` reads.
+
+        Args:
+            file_name: path of the file; must not exist.
+            num_files: files that the rows are dealt out to.
+            file_type: only ``"mindrecord"``.
+        """
+        from mycelia.dataset.mindrecords import save
+        save(self, file_name, num_files, file_type)
+
     def shuffle(self, buffer_size: int | None = None) -> Dataset:
         """Puts rows in random order, anew in each epoch.
 

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from mycelia.dataset.block import Block, as_array
-from mycelia.dataset.dataset import checked_integer, column_names
+from mycelia.dataset.dataset import READ_AHEAD, Dataset, checked_integer, column_names
 from mycelia.dataset.row_files import Shuffle
 from mycelia.dataset.sources import MappableDataset
 from mycelia.mindrecord.reader import Record
+from mycelia.mindrecord.writer import FileWriter
 
 
 class MindDataset(MappableDataset):
@@ -99,3 +100,55 @@ class MindDataset(MappableDataset):
     def _labels(self, column: str) -> np.ndarray:
         column_names("PKSampler", "class_column", column, list(self.record.fields))
         return np.array([as_array(self.record.row(i)[column]).item() for i in range(len(self.record))])
+
+
+_SAVED_AS = {
+    "bool": "int32",
+    "int8": "int32",
+    "uint8": "int32",
+    "int16": "int32",
+    "uint16": "int32",
+    "int32": "int32",
+    "uint32": "int64",
+    "int64": "int64",
+    "uint64": "int64",
+    "float16": "float32",
+    "float32": "float32",
+    "float64": "float64",
+}
+
+
+def save(dataset: Dataset, file_name: str, num_files: int, file_type: str) -> None:
+    """Writes one epoch of a dataset into MindRecord files; see `Dataset.save`."""
+    if file_type != "mindrecord":
+        raise ValueError(f'save: file_type must be "mindrecord". Received: file_type={file_type!r}')
+    writer = FileWriter(file_name, num_files)
+    first = dataset._sample()
+    schema = {name: _saved_field(name, array) for name, array in zip(dataset.get_col_names(), first)}
+    writer.add_schema(schema, "dataset")
+    stream = dataset.open(dataset.draws())
+    while (block := stream.read(READ_AHEAD)) is not None:
+        names = list(block.columns)
+        writer.write_raw_data(
+            [{name: _saved(schema[name], x) for name, x in zip(names, row)} for row in block.rows()]
+        )
+    writer.commit()
+
+
+def _saved_field(name: str, array: np.ndarray) -> dict[str, Any]:
+    if array.dtype.kind == "S":
+        return {"type": "bytes"}
+    if array.dtype.kind == "U":
+        if array.ndim:
+            raise ValueError(f"save: column {name!r} is an array of text, which MindRecord cannot hold")
+        return {"type": "string"}
+    if array.dtype.name not in _SAVED_AS:
+        raise ValueError(f"save: column {name!r} is {array.dtype}, which MindRecord cannot hold")
+    kind = _SAVED_AS[array.dtype.name]
+    return {"type": kind, "shape": [-1, *array.shape[1:]]} if array.ndim else {"type": kind}
+
+
+def _saved(field: dict[str, Any], array: np.ndarray) -> Any:
+    if field["type"] == "bytes":
+        return array.tobytes()
+    return array if "shape" in field else array.item()

@@ -19,6 +19,7 @@ from mycelia.dataset.dataset import (
 )
 from mycelia.dataset.mapping import MapDataset
 from mycelia.dataset.randomness import Draws, Epochs
+from mycelia.dataset.workers import user_line
 
 __all__ = ["BatchDataset", "BatchInfo", "ConcatDataset", "FilterDataset", "FixedDataset", "FlatMapDataset",
            "MapDataset", "ProjectDataset", "RenameDataset", "RepeatDataset", "ShardDataset", "ShuffleDataset",
@@ -357,25 +358,26 @@ class FilterDataset(Dataset):
 class _Filtered(DerivedStream):
     def __init__(self, node: FilterDataset, inner: Stream) -> None:
         super().__init__(inner)
-        self.node = node
+        self.node, self.row = node, 0
 
     def read(self, count: int) -> Block | None:
         inputs = self.node.inputs
         while (block := self.inner.read(count)) is not None:
             columns = [block.columns[name] for name in inputs]
-            kept = np.flatnonzero([self._accepts([np.asarray(column[i]) for column in columns])
+            kept = np.flatnonzero([self._accepts(i, [np.asarray(column[i]) for column in columns])
                                    for i in range(block.size)])
+            self.row += block.size
             if len(kept):
                 return block if len(kept) == block.size else block.take(kept)
         return None
 
-    def _accepts(self, row: list[np.ndarray]) -> bool:
+    def _accepts(self, i: int, row: list[np.ndarray]) -> bool:
         try:
             return bool(self.node.predicate(*row))
         except Exception as error:
-            columns = ", ".join(f"{name}: {describe(x)}" for name, x in zip(self.node.inputs, row))
-            raise RuntimeError(f"filter: the predicate failed on a row with {columns}: "
-                               f"{type(error).__name__}: {error}") from error
+            columns = ", ".join(f"{name!r}: {describe(x)}" for name, x in zip(self.node.inputs, row))
+            raise RuntimeError(f"filter: the predicate failed on row {self.row + i}, column {columns}: "
+                               f"{type(error).__name__}: {error}{user_line(error)}") from error
 
 
 # -- columns ---------------------------------------------------------------------------------------------

@@ -265,7 +265,7 @@ def fails(x):
         (
             lambda d: d.filter(fails),
             RuntimeError,
-            r"filter: the predicate failed on a row with x: int64\[\]: Zero",
+            r"filter: the predicate failed on row 0, column 'x': int64\[\]: Zero",
         ),
         (lambda d: d.filter(lambda x: True, "y"), ValueError, "filter: column 'y' does not exist"),
         (lambda d: d.project("y"), ValueError, "project: column 'y' does not exist"),

@@ -1,5 +1,7 @@
 """Operations on any data (`mindspore.dataset.transforms`)."""
-from mycelia.dataset.transforms.operation import Operation
+
+from mycelia.dataset.transforms.arrays import Concatenate, Mask, PadEnd, Relational, Slice, Unique
+from mycelia.dataset.transforms.operation import Operation, not_random
 from mycelia.dataset.transforms.transforms import (
     Compose,
     Duplicate,
@@ -11,6 +13,24 @@ from mycelia.dataset.transforms.transforms import (
     TypeCast,
 )
 
-__all__ = ["Compose", "Duplicate", "Fill", "OneHot", "Operation", "RandomApply", "RandomChoice",
-           "RandomOrder",
-           "TypeCast"]
+PyTensorOperation = Operation  # MindSpore's name
+
+__all__ = [
+    "Compose",
+    "Concatenate",
+    "Duplicate",
+    "Fill",
+    "Mask",
+    "OneHot",
+    "Operation",
+    "PadEnd",
+    "PyTensorOperation",
+    "RandomApply",
+    "RandomChoice",
+    "RandomOrder",
+    "Relational",
+    "Slice",
+    "TypeCast",
+    "Unique",
+    "not_random",
+]

@@ -71,3 +71,9 @@ def flatten(operations: Any) -> list[Callable[..., Any]]:
         parts = getattr(operation, "parts", None)
         flat += flatten(parts) if isinstance(operation, Operation) and parts is not None else [operation]
     return flat
+
+
+def not_random(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Says that a function of the user's gives the same for the same: a decorator that leaves it as it is."""
+    function.random = False  # type: ignore[attr-defined]
+    return function

@@ -1,5 +1,6 @@
 """Operations on images (`mindspore.dataset.vision`)."""
 
+from mycelia.dataset.transforms.operation import not_random
 from mycelia.dataset.vision.boxes import (
     BoundingBoxAugment,
     RandomCropWithBBox,
@@ -203,6 +204,7 @@ __all__ = [
     "encode_png",
     "get_image_num_channels",
     "get_image_size",
+    "not_random",
     "read_file",
     "read_image",
     "write_file",

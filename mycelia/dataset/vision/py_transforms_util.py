@@ -1,0 +1,4 @@
+"""Helpers by their module in MindSpore."""
+from mycelia.dataset.vision.operation import is_pil
+
+__all__ = ["is_pil"]
