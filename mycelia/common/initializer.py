@@ -241,6 +241,91 @@ class Orthogonal(Initializer):
         return (self.gain * (q if rows >= columns else q.T)).reshape(shape)
 
 
+class Dirac(Initializer):
+    """Weights ``[out, in, window...]`` of a convolution that passes on as many channels as it can, in each of
+    ``groups`` groups.
+
+    Raises:
+        ValueError: other than one to three axes of the window, or groups that do not divide the outputs.
+    """
+
+    def __init__(self, groups: int = 1) -> None:
+        self.groups = groups
+
+    def draw(self, shape: tuple[int, ...]) -> np.ndarray:
+        if not 3 <= len(shape) <= 5:
+            raise ValueError(f"Dirac: needs a shape of three to five axes. Received: shape={shape}")
+        if type(self.groups) is not int or self.groups < 1 or shape[0] % self.groups:
+            raise ValueError(
+                f"Dirac: groups must be positive and divide the outputs. Received: groups={self.groups!r}, "
+                f"shape={shape}"
+            )
+        values = np.zeros(shape, np.float32)
+        outputs = shape[0] // self.groups
+        middle = tuple(extent // 2 for extent in shape[2:])
+        for group in range(self.groups):
+            for channel in range(min(outputs, shape[1])):
+                values[(group * outputs + channel, channel, *middle)] = 1.0
+        return values
+
+
+class Sparse(Initializer):
+    """A matrix whose columns are 0 in a share ``sparsity`` of the rows, else normal with deviation ``sigma``.
+    Martens, "Deep learning via Hessian-free optimization", ICML 2010, section 5."""
+
+    def __init__(self, sparsity: float, sigma: float = 0.01) -> None:
+        self.sparsity, self.sigma = sparsity, sigma
+
+    def draw(self, shape: tuple[int, ...]) -> np.ndarray:
+        if len(shape) != 2:
+            raise ValueError(f"Sparse: needs a shape of two axes. Received: shape={shape}")
+        values = _normal(shape, self.sigma)
+        zeros = math.ceil(self.sparsity * shape[0])
+        for column in range(shape[1]):
+            values[generator().permutation(shape[0])[:zeros], column] = 0.0
+        return values
+
+
+_DEVIATION_IN_TWO_SIGMA = 0.87962566103423978  # of a standard normal that is cut off at -2 and 2
+
+
+class VarianceScaling(Initializer):
+    """Values of variance ``scale`` over the number of inputs, of outputs, or the mean of both.
+
+    Args:
+        scale: see there.
+        mode: ``"fan_in"``, ``"fan_out"`` or ``"fan_avg"``.
+        distribution: ``"uniform"``, ``"untruncated_normal"`` or ``"truncated_normal"`` (cut off at two
+            deviations).
+    """
+
+    def __init__(
+        self, scale: float = 1.0, mode: str = "fan_in", distribution: str = "truncated_normal"
+    ) -> None:
+        if scale <= 0:
+            raise ValueError(f"VarianceScaling: scale must be positive. Received: scale={scale}")
+        for name, value, known in (
+            ("mode", mode, ("fan_in", "fan_out", "fan_avg")),
+            ("distribution", distribution, ("uniform", "untruncated_normal", "truncated_normal")),
+        ):
+            if value not in known:
+                raise ValueError(
+                    f"VarianceScaling: {name} must be one of {known}. Received: {name}={value!r}"
+                )
+        self.scale, self.mode, self.distribution = scale, mode, distribution
+
+    def draw(self, shape: tuple[int, ...]) -> np.ndarray:
+        inputs, outputs = fans(shape)
+        fan = {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2}[self.mode]
+        variance = self.scale / max(1.0, fan)
+        if self.distribution == "uniform":
+            return _uniform(shape, math.sqrt(3.0 * variance))
+        if self.distribution == "untruncated_normal":
+            return _normal(shape, math.sqrt(variance))
+        sigma = math.sqrt(variance) / _DEVIATION_IN_TWO_SIGMA
+        return TruncatedNormal(sigma, 0.0, -2 * sigma, 2 * sigma).draw(shape)
+
+
 _BY_NAME: dict[str, type[Initializer]] = {
     "zero": Zero,
     "zeros": Zero,
@@ -259,6 +344,9 @@ _BY_NAME: dict[str, type[Initializer]] = {
     "henormal": HeNormal,
     "identity": Identity,
     "orthogonal": Orthogonal,
+    "dirac": Dirac,
+    "variance_scaling": VarianceScaling,
+    "variancescaling": VarianceScaling,
 }
 
 
@@ -331,6 +419,7 @@ def _extents(init: Any, shape: Any) -> tuple[int, ...]:
 
 __all__ = [
     "Constant",
+    "Dirac",
     "HeNormal",
     "HeUniform",
     "Identity",
@@ -338,8 +427,10 @@ __all__ = [
     "Normal",
     "One",
     "Orthogonal",
+    "Sparse",
     "TruncatedNormal",
     "Uniform",
+    "VarianceScaling",
     "XavierNormal",
     "XavierUniform",
     "Zero",

@@ -9,6 +9,7 @@ from typing import Any
 from mycelia.autodiff.recording import enable_grad, parameters_take_part
 from mycelia.engine import mode as _mode
 from mycelia.ir.dtypes import DType
+from mycelia.nn.cell_state import CellState, DeviceWishes
 from mycelia.nn.hooks import (
     HookHandle,
     refresh_plainness,
@@ -71,7 +72,7 @@ class Members(dict):
         self.update(members)
 
 
-class Cell:
+class Cell(CellState, DeviceWishes):
     """A network or a part of one.
 
     A subclass makes its parameters and cells in ``__init__`` and computes in ``construct``; calling the cell
@@ -362,6 +363,13 @@ class Cell:
 
     def check_names_and_refresh_name(self) -> None:
         self.check_names()
+
+    def update_cell_prefix(self) -> None:
+        """`param_prefix` follows the parameters' names by itself; there is nothing to be done."""
+
+    def update_cell_type(self, cell_type: str) -> None:
+        """Says what kind of cell this is, e.g. for an optimizer's filter."""
+        self.cell_type = cell_type
 
     def init_parameters_data(self, auto_parallel_mode: bool = False) -> dict[Parameter, Parameter]:
         """Parameters have their data from the start; returns each mapped to itself."""

@@ -11,13 +11,16 @@ import mycelia as ms
 from mycelia import Tensor, nn
 from mycelia.common.initializer import (
     Constant,
+    Dirac,
     HeNormal,
     HeUniform,
     Identity,
     Normal,
     Orthogonal,
+    Sparse,
     TruncatedNormal,
     Uniform,
+    VarianceScaling,
     XavierNormal,
     XavierUniform,
     initializer,
@@ -98,3 +101,44 @@ def test_a_seed_repeats_the_network():
 def test_refusals(arguments, error, match):
     with pytest.raises(error, match=match):
         initializer(*arguments)
+
+
+def test_dirac_passes_channels_on():
+    w = initializer(Dirac(2), (4, 3, 3, 3)).asnumpy()
+    assert w.sum() == 4
+    for out, channel in ((0, 0), (1, 1), (2, 0), (3, 1)):
+        assert w[out, channel, 1, 1] == 1
+
+
+def test_sparse_columns():
+    w = initializer(Sparse(0.3, 2.0), (500, 20)).asnumpy()
+    assert ((w == 0).sum(0) == 150).all()
+    assert abs(w[w != 0].std() - 2.0) < 0.1
+
+
+@pytest.mark.parametrize(
+    ("mode", "distribution", "fan"),
+    [("fan_in", "truncated_normal", 50), ("fan_out", "untruncated_normal", 200), ("fan_avg", "uniform", 125)],
+)
+def test_variance_scaling(mode, distribution, fan):
+    w = initializer(VarianceScaling(2.0, mode, distribution), (200, 50)).asnumpy()
+    deviation = (2.0 / fan) ** 0.5
+    assert abs(w.std() / deviation - 1) < 0.05
+    assert abs(w.mean()) < deviation / 20
+    limit = {"truncated_normal": 2 / 0.87962566, "uniform": 3**0.5, "untruncated_normal": 6}[distribution]
+    assert abs(w).max() <= limit * deviation * 1.0001
+
+
+@pytest.mark.parametrize(
+    ("rule", "shape"),
+    [
+        (lambda: Dirac(3), (4, 3, 3)),
+        (lambda: Dirac(), (4, 3)),
+        (lambda: Sparse(0.5), (4, 3, 2)),
+        (lambda: VarianceScaling(0.0), (4, 3)),
+        (lambda: VarianceScaling(1.0, "fan_max"), (4, 3)),
+    ],
+)
+def test_what_new_rules_refuse(rule, shape):
+    with pytest.raises(ValueError, match="Received"):
+        initializer(rule(), shape)

@@ -8,6 +8,16 @@ from typing import Any
 from mycelia.nn.cell import Cell
 
 
+def _outer_prefix(holder: Cell) -> str:
+    """What stands before the name of a cell that it holds, in the names of parameters."""
+    for name, cell in holder._cells.items():
+        for path, parameter in cell.parameters_and_names():
+            suffix = f"{name}.{path}"
+            if parameter.name.endswith(suffix):
+                return parameter.name[: -len(suffix)]
+    return ""
+
+
 class _Row(Cell):
     """A list of cells named by position; parameters follow when positions change."""
 
@@ -32,18 +42,9 @@ class _Row(Cell):
             raise IndexError(f"{self.cls_name}: index {index} is out of range for {len(self)} cells")
         return index % len(self)
 
-    def _outer_prefix(self) -> str:
-        """What stands before the position in the parameters' names."""
-        for name, cell in self._cells.items():
-            for path, parameter in cell.parameters_and_names():
-                suffix = f"{name}.{path}"
-                if parameter.name.endswith(suffix):
-                    return parameter.name[: -len(suffix)]
-        return ""
-
     def _arrange(self, cells: list[Cell]) -> None:
         """Takes over cells in this order, and names their parameters by the new positions."""
-        prefix = self._outer_prefix()
+        prefix = _outer_prefix(self)
         self._cells.replace({str(i): cell for i, cell in enumerate(cells)})
         if self._auto_prefix:
             for i, cell in enumerate(cells):
@@ -53,7 +54,7 @@ class _Row(Cell):
         """Adds a cell at the end."""
         self._require_cell(cell)
         if self._auto_prefix:
-            cell.update_parameters_name(f"{self._outer_prefix()}{len(self)}.")
+            cell.update_parameters_name(f"{_outer_prefix(self)}{len(self)}.")
         self._cells[str(len(self))] = cell
 
     def __getitem__(self, index: Any) -> Any:
@@ -173,7 +174,7 @@ class CellDict(Cell):
     def __setitem__(self, key: str, cell: Cell) -> None:
         self._require(key, cell)
         if self._auto_prefix:
-            cell.update_parameters_name(f"{key}.")
+            cell.update_parameters_name(f"{_outer_prefix(self)}{key}.")
         self._cells[key] = cell
 
     def __getitem__(self, key: str) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -293,10 +295,7 @@ class Optimizer(Cell):
                 g + p * _factor(d, p) if flag else g
                 for g, p, d, flag in zip(checked, self.parameters, each, self.decay_flags)
             ]
-        return [
-            g - g.mean(tuple(range(1, g.ndim)), keep_dims=True) if flag and g.ndim > 1 else g
-            for g, flag in zip(checked, self.grad_centralization_flags)
-        ]
+        return list(map(_centralized, checked, self.grad_centralization_flags))
 
     def decays(self) -> tuple[Any, ...]:
         """The step's weight decay for each parameter in its dtype, None for those that are spared."""
@@ -344,6 +343,45 @@ class Optimizer(Cell):
         """Counts the step; to be called after the rates of the step were taken."""
         write(self.global_step, self.global_step + 1)
 
+    # -- what optimizers written for MindSpore call ----------------------------------------------------------
+    def decay_weight(self, gradients: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """Gradients with weight decay, as it counts before `scale_grad`."""
+        scale = self.loss_scale
+        return tuple(
+            g if d is None else g + p * (d * scale)
+            for p, g, d in zip(self.parameters, gradients, self.decays())
+        )
+
+    def gradients_centralization(self, gradients: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """Gradients without their means over all axes but the first, where a group asks for it."""
+        return tuple(map(_centralized, gradients, self.grad_centralization_flags))
+
+    def scale_grad(self, gradients: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """Gradients divided by the loss scale."""
+        return tuple(g * (1.0 / self.loss_scale) if self.loss_scale != 1.0 else g for g in gradients)
+
+    def flatten_gradients(self, gradients: Sequence[Tensor]) -> Sequence[Tensor]:
+        """The gradients; parameters are not merged here."""
+        return gradients
+
+    def assignadd(self, parameter: Parameter, value: Any) -> Parameter:
+        """``parameter += value``."""
+        write(parameter, parameter + value)
+        return parameter
+
+    global_step_increase_tensor = 1
+    """What one step adds to `global_step`."""
+
+    @property
+    def target(self) -> str:
+        """Where updates run: ``"CPU"``."""
+        return "CPU"
+
+    @target.setter
+    def target(self, value: str) -> None:
+        if value not in ("CPU", "Ascend", "GPU"):
+            raise ValueError(f"{self.cls_name}: target must be 'CPU', 'Ascend' or 'GPU'. Received: {value!r}")
+
     def moments_like(self, prefix: str, init: Any = "zeros") -> ParameterTuple:
         """State for each parameter, named ``prefix.NAME``, that starts at "zeros", "ones", or a number."""
         if isinstance(init, str):
@@ -363,6 +401,28 @@ def store(targets: Sequence[Any], values: Sequence[Any]) -> None:
 
 def in_dtype_of(x: Tensor, parameter: Tensor) -> Tensor:
     return x if x.dtype is parameter.dtype else x.astype(parameter.dtype)
+
+
+def _centralized(g: Tensor, wanted: bool) -> Tensor:
+    return g - g.mean(tuple(range(1, g.ndim)), keep_dims=True) if wanted and g.ndim > 1 else g
+
+
+def opt_init_args_register(init: Callable[..., None]) -> Callable[..., None]:
+    """Decorates an optimizer's ``__init__`` so that it keeps what it was called with, in ``init_args``,
+    ``init_params`` and ``init_learning_rate``."""
+
+    @functools.wraps(init)
+    def registered(self: Any, *args: Any, **kwargs: Any) -> None:
+        given = inspect.signature(init).bind(self, *args, **kwargs)
+        given.apply_defaults()
+        options = dict(list(given.arguments.items())[1:])
+        parameters = options.pop("params", None)
+        init(self, *args, **kwargs)
+        self.__dict__["init_params"] = {"params": parameters}
+        self.__dict__["init_learning_rate"] = options.get("learning_rate")
+        self.__dict__["init_args"] = options
+
+    return registered
 
 
 def _factor(decay: Any, parameter: Parameter) -> Any:
