@@ -9,6 +9,7 @@ from mycelia.ir.dtypes import bool_
 from mycelia.ops import inplace
 from mycelia.ops.function import (
     arranging,
+    decompositions,
     distributions,
     drawing,
     elementwise,
@@ -134,6 +135,9 @@ _SAME: dict[Any, str] = {
     finding: """
         aminmax bincount cov diff histc kthvalue msort nanmean nanmedian nanquantile nansum quantile
         searchsorted unique_consecutive unique_with_pad""",
+    decompositions: """
+        cholesky cholesky_inverse cholesky_solve det geqrf inverse log_matrix_determinant logdet lstsq lu_solve
+        matrix_determinant matrix_power orgqr ormqr pinv qr slogdet svd""",
     distributions: "bernoulli_ exponential_ normal_ random_ random_categorical uniform_",
     drawing: "multinomial",
     elementwise: "bitwise_left_shift bitwise_right_shift erfinv",

@@ -1,8 +1,17 @@
-"""Primitive classes of picking, placing, ordering and counting elements: more of the table in
+"""Primitive classes of picking, placing, ordering and counting elements, and of linear algebra: more of the table in
 `mycelia.ops.primitives`."""
 from __future__ import annotations
 
-from mycelia.ops.function import arranging, elementwise, finding, picking, reducing, scattering, shaping
+from mycelia.ops.function import (
+    arranging,
+    decompositions,
+    elementwise,
+    finding,
+    picking,
+    reducing,
+    scattering,
+    shaping,
+)
 from mycelia.ops.network_primitives import _settings
 from mycelia.ops.primitive import Function, primitive
 
@@ -11,6 +20,13 @@ _PLAIN: dict[str, Function] = {
     "DiagPart": arranging.diagonal,
     "Erfinv": elementwise.erfinv,
     "GatherV2": shaping.gather,
+    "LogMatrixDeterminant": decompositions.slogdet,
+    "MatrixDeterminant": decompositions.det,
+    "MatrixExp": decompositions.matrix_exp,
+    "MatrixInverse": decompositions.inverse,
+    "Geqrf": decompositions.geqrf,
+    "Orgqr": decompositions.orgqr,
+    "LuSolve": decompositions.lu_solve,
     "LeftShift": elementwise.bitwise_left_shift,
     "MaskedSelect": scattering.masked_select,
     "MatrixBandPart": picking.matrix_band_part,
@@ -35,6 +51,13 @@ for _name, _function in _PLAIN.items():
 
 # name, function, the parameters that are tensors
 for _name, _function, _inputs in (
+    ("Cholesky", decompositions.cholesky, "input_x"),
+    ("CholeskyInverse", decompositions.cholesky_inverse, "input_x"),
+    ("CholeskySolve", decompositions.cholesky_solve, "input input2"),
+    ("LuUnpack", decompositions.lu_unpack, "LU_data LU_pivots"),
+    ("MatrixPower", decompositions.matrix_power, "input"),
+    ("MatrixSolve", decompositions.matrix_solve, "matrix rhs"),
+    ("Ormqr", decompositions.ormqr, "input tau other"),
     ("Bucketize", finding.bucketize, "input"),
     ("Cummax", reducing.cummax, "input"),
     ("Cummin", reducing.cummin, "input"),

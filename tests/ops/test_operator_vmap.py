@@ -25,8 +25,13 @@ def _mappable(op, sample):
     )
 
 
-def _items(array, seed):
-    """Different items like the array: permuted and shifted copies within its domain."""
+DOMAIN_OF_MATRICES = {"Cholesky"}  # whose domain a permutation of elements leaves
+
+
+def _items(array, seed, scaled):
+    """Different items like the array, within its domain: permuted copies, or scaled ones."""
+    if scaled:
+        return np.stack([array * (i + 1) for i in range(SIZE)])
     rng = np.random.default_rng(seed)
     return np.stack(
         [array if i == 0 else rng.permutation(array.ravel()).reshape(array.shape) for i in range(SIZE)]
@@ -40,7 +45,7 @@ def test_batch_rule_agrees_with_a_loop(op, sample):
     for pattern in patterns:
         mapped = [pattern[min(i, 2)] for i in range(count)]
         batches = [
-            _items(np.array(a), i) if on else np.array(a)
+            _items(np.array(a), i, op.name in DOMAIN_OF_MATRICES) if on else np.array(a)
             for i, (a, on) in enumerate(zip(sample.inputs, mapped, strict=True))
         ]
         expected = [

@@ -117,7 +117,8 @@ def test_moments_and_seeds(draw, mean, variance):
 
 
 def test_draws_agree_in_both_modes():
-    for draw in (lambda: ops.random_gamma((50,), Tensor(2.0)), lambda: ops.random_poisson((50,), Tensor(4.0))):
+    draws = (lambda: ops.random_gamma((50,), Tensor(2.0)), lambda: ops.random_poisson((50,), Tensor(4.0)))
+    for draw in draws:
         ms.set_seed(3)
         eager = draw().asnumpy()
         ms.set_seed(3)
