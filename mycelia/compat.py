@@ -37,6 +37,12 @@ MOVED = {
     "mindspore.train.serialization": "mycelia.train.serialization",
     "mindspore.dataset.vision.transforms": "mycelia.dataset.vision",
     "mindspore.nn.metrics": "mycelia.train.metrics",
+    "mindspore.train.callback._callback": "mycelia.train.callback",
+    "mindspore.train.callback._checkpoint": "mycelia.train.callback",
+    "mindspore.train.callback._loss_monitor": "mycelia.train.callback",
+    "mindspore.train.callback._time_monitor": "mycelia.train.callback",
+    "mindspore.train.callback._summary_collector": "mycelia.train.callback",
+    "mindspore.profiler.profiling": "mycelia.profiler",
 }
 
 

@@ -86,6 +86,13 @@ _CARRIED_OUT_BY = {
 }
 
 
+def __getattr__(name: str) -> Any:
+    lists = {"AMP_WHITE_LIST": get_white_list, "AMP_BLACK_LIST": get_black_list}
+    if name in lists:
+        return lists[name]()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 def get_white_list() -> list[type]:
     """The Cells and primitives that level O1 computes in half precision; a copy, to extend and give to
     `custom_mixed_precision`."""

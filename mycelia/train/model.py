@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from mycelia.common.parallel_context import ParallelMode
 from mycelia.train.amp import LEVELS, build_train_network
 from mycelia.train.callback.base import CallbackList, CallbackParam, RunContext
 from mycelia.train.callback.progress import StepTimes, progress
@@ -140,10 +141,9 @@ class Model:
         run = CallbackParam(
             mode="train", network=self._network, train_network=self._train_network, loss_fn=self._loss_fn,
             optimizer=self._optimizer, train_dataset=train_dataset, list_callback=every.callbacks,
-                            batch_num=steps,
-            epoch_num=epoch - initial_epoch, cur_step_num=0, cur_epoch_num=initial_epoch, initial_step=0,
-            times=StepTimes(), dataset_sink_mode=False, parallel_mode="stand_alone", device_number=1,
-            train_dataset_element=None,
+            batch_num=steps, epoch_num=epoch - initial_epoch, cur_step_num=0, cur_epoch_num=initial_epoch,
+            initial_step=0, times=StepTimes(), dataset_sink_mode=False,
+            parallel_mode=ParallelMode.STAND_ALONE, device_number=1, train_dataset_element=None,
             last_save_ckpt_step=None, latest_ckpt_file=None)
         context = RunContext(run)
         endless = _endless(train_dataset) if dataset_sink_mode and sink_size > 0 else None
