@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mycelia.mindrecord.errors import MRMOpenError, ParamValueError
-from mycelia.mindrecord.format import INDEX_SUFFIX, blob_values, is_blob, unpack
+from mycelia.mindrecord.format import INDEX_SUFFIX, TYPES, blob_values, is_blob, unpack
 
 
 class _ShardFile:
@@ -38,12 +38,24 @@ class _ShardFile:
             self.blobs: list[str] = schema["blob_fields"]
             self.description: str = schema.get("desc", "")
             self.header_size, self.page_size = self.header["header_size"], self.header["page_size"]
-        except (ValueError, KeyError, IndexError, TypeError) as error:
+            self._check()
+        except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
             raise MRMOpenError(
                 f"{path} is no MindRecord file, or its header is damaged: {error!r}"
             ) from error
         self.places = self._index(path + INDEX_SUFFIX)
         self.bytes: np.ndarray = np.memmap(path, np.uint8, "r")
+
+    def _check(self) -> None:
+        """Raises ValueError where the header describes no fields that a file can have."""
+        for name, field in self.fields.items():
+            shape = field.get("shape", [])
+            if field.get("type") not in TYPES or not all(type(extent) is int for extent in shape):
+                raise ValueError(f"field {name!r}: {field!r}")
+        if sorted(self.blobs) != sorted(name for name, field in self.fields.items() if is_blob(field)):
+            raise ValueError(f"blob fields {self.blobs!r}")
+        if not all(type(size) is int and size > 0 for size in (self.header_size, self.page_size)):
+            raise ValueError(f"sizes {self.header_size!r} and {self.page_size!r}")
 
     def _index(self, path: str) -> np.ndarray:
         if not os.path.exists(path):
@@ -88,7 +100,7 @@ class _ShardFile:
                     self.fields, self.blobs, self.part(row, blob_page, blob_start, blob_end)
                 )
             return {name: values[name] for name in self.fields}
-        except (ValueError, KeyError) as error:
+        except (ValueError, KeyError, TypeError) as error:
             raise MRMOpenError(f"{self.path}, row {row}: {error}") from error
 
 
