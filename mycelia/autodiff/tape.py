@@ -56,7 +56,9 @@ class Record:
         frame = user_frame(3)
         self.line = (frame.f_code, frame.f_lasti) if frame is not None else None
 
-    def cotangents(self, got: Sequence[Tensor | None], tape: Tape) -> Sequence[Tensor | None]:
+    def cotangents(
+        self, got: Sequence[Tensor | None], tape: Tape, reach: set[int]
+    ) -> Sequence[Tensor | None]:
         if not any(y.dtype.is_float for y in self.outputs):
             return [None] * len(self.inputs)
         if self.op.num_outputs == 1:
@@ -75,7 +77,10 @@ class Record:
                 f"it should count as a constant"
             )
         self._check_versions(tape)
-        result = self.op.vjp(g, *self.inputs, *self.outputs, **self.attrs)
+        attrs = self.attrs
+        if _takes_needed(self.op):
+            attrs = {**attrs, "needed": tuple([token in reach for token in self.in_tokens])}
+        result = self.op.vjp(g, *self.inputs, *self.outputs, **attrs)
         return result if isinstance(result, (tuple, list)) else (result,)
 
     def _check_versions(self, tape: Tape) -> None:
@@ -92,6 +97,19 @@ class Record:
                     f"to a copy "
                     f"(x.copy()), or use the form that returns a new tensor"
                 )
+
+
+_with_needed: dict[str, bool] = {}  # by operator
+
+
+def _takes_needed(op: Operator) -> bool:
+    """Whether a gradient rule wants to know which cotangents are asked for."""
+    known = _with_needed.get(op.name)
+    if known is None:
+        code = getattr(op.vjp, "__code__", None)
+        names = () if code is None else code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        known = _with_needed[op.name] = "needed" in names
+    return known
 
 
 _read_positions: dict[tuple[str, int, int], frozenset[int]] = {}
@@ -314,12 +332,27 @@ class Tape:
             if g is not None and y._token in reach:
                 _accumulate(grads, y._token, g)
         keep = set(wrt)
-        hooks = self.hooks
+        hooks, add = self.hooks, registry.get("Add")
         for record in reversed(useful):
             if type(record) is tuple:
+                # Of the eager fast path; all operands have one shape.
+                op, x, y, out, x_token, y_token, out_token, x_version, y_version = record
                 if hooks:
-                    self._apply_hooks(record[6:7], grads)
-                _native_step(record, grads, reach, keep)
+                    self._apply_hooks((out_token,), grads)
+                g = grads.get(out_token) if out_token in keep else grads.pop(out_token, None)
+                if g is None:
+                    continue
+                if (x._storage.version != x_version or y._storage.version != y_version) and (
+                    op.name not in _VERSION_FREE
+                ):
+                    raise _overwritten(record)
+                dx, dy = op.vjp(g, x, y, out)
+                if x_token in reach:
+                    known = grads.get(x_token)
+                    grads[x_token] = dx if known is None else add(known, dx)
+                if y_token in reach:
+                    known = grads.get(y_token)
+                    grads[y_token] = dy if known is None else add(known, dy)
                 continue
             if hooks:
                 self._apply_hooks(record.out_tokens, grads)
@@ -345,8 +378,8 @@ class Tape:
                 grads[token] = g
 
     def _step(self, record: Any, got: list[Tensor | None], grads: dict[int, Tensor], reach: set[int]) -> None:
-        results = record.cotangents(got, self)
         if type(record) is Record:
+            results = record.cotangents(got, self, reach)
             pointwise = record.op.pointwise
             for x, token, d in zip(record.inputs, record.in_tokens, results):
                 if d is not None and token in reach and x._dtype.kind == "f":
@@ -354,7 +387,7 @@ class Tape:
                         grads, token, sum_to(d, x._shape) if pointwise and _differ(d._shape, x._shape) else d
                     )
         else:
-            for token, d in zip(record.in_tokens, results):
+            for token, d in zip(record.in_tokens, record.cotangents(got, self)):
                 if d is not None and token in reach:
                     _accumulate(grads, token, d)
 
@@ -386,25 +419,12 @@ def _copy(x: Tensor, token: int) -> tuple[Tensor, int]:
     return twin, twin._storage.version
 
 
-def _native_step(record: tuple, grads: dict[int, Tensor], reach: set[int], keep: set[int]) -> None:
-    """One step back over ``(operator, x, y, result, their tokens, versions of x and y)``; all have one
-    shape."""
-    op, x, y, out, x_token, y_token, out_token, x_version, y_version = record
-    g = grads.get(out_token)
-    if g is None:
-        return
-    if out_token not in keep:
-        del grads[out_token]
-    if op.name not in _VERSION_FREE and (x._storage.version != x_version or y._storage.version != y_version):
-        raise RuntimeError(
-            f"the gradient of {op.name} needs an operand of shape {x._shape} that was overwritten in place "
-            f"afterwards; write to a copy (x.copy()), or use the form that returns a new tensor"
-        )
-    dx, dy = op.vjp(g, x, y, out)
-    if x_token in reach:
-        _accumulate(grads, x_token, dx)
-    if y_token in reach:
-        _accumulate(grads, y_token, dy)
+def _overwritten(record: tuple) -> RuntimeError:
+    op, x = record[:2]
+    return RuntimeError(
+        f"the gradient of {op.name} needs an operand of shape {x._shape} that was overwritten in place "
+        f"afterwards; write to a copy (x.copy()), or use the form that returns a new tensor"
+    )
 
 
 def _accumulate(grads: dict[int, Tensor], token: int, g: Tensor) -> None:

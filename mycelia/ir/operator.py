@@ -39,7 +39,9 @@ class Operator:
         pointwise: output element i depends on input elements i only; inputs broadcast as in NumPy.
         body: scalar code ``body(m, *xs, **attrs)`` of a pointwise operator.
         reference: NumPy code ``reference(*arrays, **attrs)``.
-        vjp: ``vjp(g, *inputs, *outputs, **attrs)`` gives one cotangent per input, None where there is none.
+        vjp: ``vjp(g, *inputs, *outputs, **attrs)`` gives one cotangent per input, None where there is none. A
+            rule with a keyword argument ``needed`` is told, by a bool for each input, which of them are asked
+            for.
         ``g`` is a
             tuple when the operator has several outputs. A pointwise rule need not undo broadcasting: the
             engine sums.

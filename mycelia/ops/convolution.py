@@ -167,9 +167,10 @@ class Conv2D:
             dtype, _conv_shape("Conv2D", (x, w), x.shape, w.shape, stride, pads, dilation, groups)
         )
 
-    def vjp(g, x, w, y, **how):
-        return Conv2DInputGrad(g, w, input_shape=x.shape, **how), Conv2DWeightGrad(
-            x, g, weight_shape=w.shape, **how
+    def vjp(g, x, w, y, *, needed=(True, True), **how):
+        return (
+            Conv2DInputGrad(g, w, input_shape=x.shape, **how) if needed[0] else None,
+            Conv2DWeightGrad(x, g, weight_shape=w.shape, **how) if needed[1] else None,
         )
 
     def batch(axes, x, w, *, groups, **how):

@@ -31,11 +31,16 @@ def _matrix_type(name: str, a: TensorType, b: TensorType, transpose_a: bool, tra
     return TensorType(dtype, (*a.shape[:-2], m, n))
 
 
-def _vjp(op: Any, g: Any, a: Any, b: Any, transpose_a: bool, transpose_b: bool) -> tuple[Any, Any]:
-    da = op(b, g, transpose_a=transpose_b, transpose_b=True) if transpose_a else \
-        op(g, b, transpose_a=False, transpose_b=not transpose_b)
-    db = op(g, a, transpose_a=True, transpose_b=transpose_a) if transpose_b else \
-        op(a, g, transpose_a=not transpose_a, transpose_b=False)
+def _vjp(
+    op: Any, g: Any, a: Any, b: Any, transpose_a: bool, transpose_b: bool, needed: tuple[bool, bool]
+) -> tuple[Any, Any]:
+    da = db = None
+    if needed[0]:
+        da = op(b, g, transpose_a=transpose_b, transpose_b=True) if transpose_a else \
+            op(g, b, transpose_a=False, transpose_b=not transpose_b)
+    if needed[1]:
+        db = op(g, a, transpose_a=True, transpose_b=transpose_a) if transpose_b else \
+            op(a, g, transpose_a=not transpose_a, transpose_b=False)
     return da, db
 
 
@@ -67,8 +72,8 @@ class MatMul:
         require_rank("MatMul", (a, b), 2, 2)
         return _matrix_type("MatMul", a, b, transpose_a, transpose_b)
 
-    def vjp(g, a, b, y, *, transpose_a, transpose_b):
-        return _vjp(MatMul, g, a, b, transpose_a, transpose_b)
+    def vjp(g, a, b, y, *, needed=(True, True), transpose_a, transpose_b):
+        return _vjp(MatMul, g, a, b, transpose_a, transpose_b, needed)
 
     def batch(axes, a, b, *, transpose_a, transpose_b):
         if axes[1] is None:  # one tall product
@@ -113,8 +118,8 @@ class BatchMatMul:
             )
         return _matrix_type("BatchMatMul", a, b, transpose_a, transpose_b)
 
-    def vjp(g, a, b, y, *, transpose_a, transpose_b):
-        return _vjp(BatchMatMul, g, a, b, transpose_a, transpose_b)
+    def vjp(g, a, b, y, *, needed=(True, True), transpose_a, transpose_b):
+        return _vjp(BatchMatMul, g, a, b, transpose_a, transpose_b, needed)
 
     def batch(axes, a, b, *, transpose_a, transpose_b):
         return BatchMatMul(*all_at_front(axes, (a, b)), transpose_a=transpose_a, transpose_b=transpose_b), 0
