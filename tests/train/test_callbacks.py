@@ -15,11 +15,13 @@ from mycelia import Tensor, nn
 from mycelia.train import (
     BackupAndRestore,
     Callback,
+    CheckpointConfig,
     EarlyStopping,
     History,
     LearningRateScheduler,
     LossMonitor,
     Model,
+    ModelCheckpoint,
     OnRequestExit,
     ReduceLROnPlateau,
     SummaryCollector,
@@ -348,3 +350,31 @@ def test_a_run_collects_its_summary(tmp_path):
     assert {"loss", "learning_rate", "eval/acc", "0.weight"} <= {
         tag for event in events for tag in event["tags"]
     }
+
+
+# -- checkpoints -------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("how", [False, True, "process"])
+def test_checkpoints_in_the_other_format(tmp_path, how):
+    config = CheckpointConfig(2, keep_checkpoint_max=2, format="safetensors", async_save=how, crc_check=True)
+    saver = ModelCheckpoint("net", str(tmp_path), config)
+    trained = model()
+    trained.train(2, data(), callbacks=[saver])
+    ms.save_checkpoint({"w": np.ones(1)}, str(tmp_path / "other"))  # waits for what is under way
+    (tmp_path / "other.ckpt").unlink()
+    assert sorted(os.listdir(tmp_path)) == ["net-2_2.safetensors", "net-2_4.safetensors"]
+    loaded = ms.load_checkpoint(saver.latest_ckpt_file_name, crc_check=True)
+    for parameter in trained.train_network.get_parameters():
+        assert np.array_equal(loaded[parameter.name].asnumpy(), parameter.asnumpy())
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        (dict(format="onnx"), "'ckpt' or 'safetensors'.*onnx"),
+        (dict(enc_key=b"0123456789ABCDEF"), "encryption"),
+        (dict(foo=1), "unexpected keyword argument 'foo'"),
+    ],
+)
+def test_wrong_settings_of_checkpoints(settings, message):
+    with pytest.raises(ValueError, match=message):
+        CheckpointConfig(**settings)

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from mycelia.train.callback.base import Callback, RunContext
-from mycelia.train.serialization import save_checkpoint
+from mycelia.train.serialization import FORMATS, save_checkpoint
 
 
 class CheckpointConfig:
@@ -45,6 +45,15 @@ class CheckpointConfig:
                                  f"Received: {name}={value!r}")
         if not any(numbers.values()):
             raise ValueError(f"CheckpointConfig: {', '.join(numbers)} must not all be 0")
+        for name in kwargs:
+            if name not in ("map_param_inc", "global_step_num"):
+                raise ValueError(f"CheckpointConfig: got an unexpected keyword argument {name!r}")
+        if enc_key is not None:
+            raise ValueError("CheckpointConfig: encryption (enc_key) is not supported; encrypt the folder's "
+                             "disk instead")
+        if format not in FORMATS:
+            raise ValueError("CheckpointConfig: format must be 'ckpt' or 'safetensors'. Received: "
+                             f"format={format!r}")
         self.save_checkpoint_steps = save_checkpoint_steps or 0
         self.save_checkpoint_seconds = 0 if save_checkpoint_steps else save_checkpoint_seconds or 0
         self.keep_checkpoint_max = keep_checkpoint_max or (0 if keep_checkpoint_per_n_minutes else 1)
@@ -76,10 +85,11 @@ class CheckpointConfig:
 
 
 class ModelCheckpoint(Callback):
-    """Saves checkpoints during training, as ``PREFIX-EPOCH_STEP.ckpt``, and one at its end.
+    """Saves checkpoints during training, as ``PREFIX-EPOCH_STEP.ckpt`` (or ``.safetensors``), and one at its
+    end.
 
     Files that an earlier run has left under the prefix stay: the new ones are named ``PREFIX_1-...``, and so
-        on.
+    on.
 
     Args:
         prefix: begins the files' names.
@@ -146,7 +156,8 @@ class ModelCheckpoint(Callback):
         config = self._config
         self._make_room()
         step = (run.cur_step_num - 1) % run.batch_num + 1
-        path = os.path.join(self._directory, f"{self._prefix}-{run.cur_epoch_num}_{step}{suffix}.ckpt")
+        name = f"{self._prefix}-{run.cur_epoch_num}_{step}{suffix}.{config.format}"
+        path = os.path.join(self._directory, name)
         for name, value in (("epoch_num", run.cur_epoch_num), ("step_num", run.cur_step_num)):
             if name in config.append_dict:
                 config.append_dict[name] = value
@@ -154,6 +165,7 @@ class ModelCheckpoint(Callback):
         save_checkpoint(network, path, config.integrated_save, config.async_save, config.append_dict,
                         config.enc_key, config.enc_mode, crc_check=config.crc_check, format=config.format)
         self._last_step, self._last_time, self._latest = run.cur_step_num, time.monotonic(), path
+        run["last_save_ckpt_step"], run["latest_ckpt_file"] = run.cur_step_num, os.path.basename(path)
         self._files.append((path, self._last_time))
 
     def _make_room(self) -> None:
@@ -177,7 +189,7 @@ def _remove(path: str) -> None:
 
 def _unused_prefix(directory: str, prefix: str) -> str:
     """The prefix, with a number where files of an earlier run have it."""
-    pattern = re.compile(re.escape(prefix) + r"(?:_(\d+))?-.*(?<!_breakpoint)\.ckpt")
+    pattern = re.compile(re.escape(prefix) + r"(?:_(\d+))?-.*(?<!_breakpoint)\.(?:ckpt|safetensors)")
     found = [match for match in map(pattern.fullmatch, os.listdir(directory)) if match]
     if not found:
         return prefix
