@@ -79,7 +79,8 @@ class CompiledGraph:
         self.symbolic = any(isinstance(d, Sym) for v in graph.inputs for d in v.type.shape)
         self._plans: OrderedDict[Any, _Staged] = OrderedDict()
         self.calls = 0
-        self._only: _Staged | None = None
+        self._only: Any = None  # the one plan of a graph without symbols
+        self.direct: Launchable | None = None  # that plan, if one launch carries it out
         self._lock = ForkLock()
         LIVE.add(self)
 
@@ -115,6 +116,8 @@ class CompiledGraph:
                     self._plans.popitem(last=False)
             if not self.symbolic:
                 self._only = staged
+                if isinstance(staged, _Staged) and staged.prologue is None:
+                    self.direct = staged.main
         return staged
 
 

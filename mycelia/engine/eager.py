@@ -53,9 +53,9 @@ class EagerEngine:
             if special is not None:
                 return special(self, inputs, attrs)
             compiled = self._compile(key, op, inputs, attrs)
-        results = compiled.run(
-            [x if x._view is None or x.is_contiguous() else self.contiguous(x) for x in inputs]
-        )
+        dense = [x if x._view is None or x.is_contiguous() else self.contiguous(x) for x in inputs]
+        launchable = compiled.direct
+        results = compiled.run(dense) if launchable is None else launchable.run(dense)
         return results[0] if op.num_outputs == 1 else tuple(results)
 
     def _compile(
@@ -172,10 +172,20 @@ def _view_of(
     return y
 
 
-def _checked(op_name: str, x: Tensor, attrs: dict[str, Any]) -> tuple:
-    from mycelia.ir import operator as registry
+_view_shapes: dict[tuple, tuple] = {}
 
-    return registry.get(op_name).infer(x.type, **attrs).shape
+
+def _checked(op_name: str, x: Tensor, attrs: dict[str, Any]) -> tuple:
+    """The shape of a view, by the operator's own rule."""
+    key = (op_name, x._shape, *attrs.values())
+    shape = _view_shapes.get(key)
+    if shape is None:
+        from mycelia.ir import operator as registry
+
+        if len(_view_shapes) >= MAX_KEPT:
+            _view_shapes.clear()
+        shape = _view_shapes[key] = registry.get(op_name).infer(x.type, **attrs).shape
+    return shape
 
 
 def _reshape(engine: EagerEngine, inputs: Sequence[Tensor], attrs: dict[str, Any]) -> Tensor:

@@ -30,9 +30,14 @@ def has_source(code: CodeType) -> bool:
 def user_frame(depth: int = 1) -> FrameType | None:
     """The innermost frame of the caller's stack that is not the package's own."""
     frame: FrameType | None = sys._getframe(depth + 1)
-    while frame is not None and is_own_code(frame.f_code):
+    inside = _inside
+    while frame is not None:
+        code = frame.f_code
+        own = inside.get(code.co_filename)
+        if not (is_own_code(code) if own is None else own):
+            return frame
         frame = frame.f_back
-    return frame
+    return None
 
 
 def user_location(depth: int = 1) -> Location | None:
