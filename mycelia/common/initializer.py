@@ -7,7 +7,8 @@ network every time.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -350,6 +351,27 @@ _BY_NAME: dict[str, type[Initializer]] = {
 }
 
 
+_drawing = True
+
+
+@contextmanager
+def no_init_parameters() -> Iterator[None]:
+    """Within it no initial values are drawn: what networks are made of is zeros, until a checkpoint is
+    loaded.
+
+    Example:
+        >>> with no_init_parameters():
+        ...     net = Net()
+        >>> load_param_into_net(net, load_checkpoint("net.ckpt"))
+    """
+    global _drawing
+    before, _drawing = _drawing, False
+    try:
+        yield
+    finally:
+        _drawing = before
+
+
 def initializer(init: Any, shape: Any = None, dtype: DType | None = float32) -> Tensor:
     """A tensor of initial values.
 
@@ -377,6 +399,8 @@ def initializer(init: Any, shape: Any = None, dtype: DType | None = float32) -> 
             )
         return init if init.dtype is dtype else Tensor(init, dtype)
     rule = _rule(init)
+    if not _drawing and not isinstance(rule, (Zero, One, Constant)):
+        return Tensor.from_numpy(np.zeros(extents, dtype.numpy))
     return Tensor.from_numpy(
         np.asarray(np.broadcast_to(rule.draw(extents), extents)).astype(dtype.numpy, order="C")
     )

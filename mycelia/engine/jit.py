@@ -438,7 +438,7 @@ def call_cell(cell: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     """An outermost Cell in GRAPH_MODE: its whole construct is one graph."""
     compiled = cell.__dict__.get("_compiled_construct")
     if compiled is None:
-        compiled = JitFunction(cell.construct if cell._plain else cell._run)
+        compiled = JitFunction(cell.construct if cell._plain else cell._run_construct)
         compiled.name = type(cell).__name__
         declared = cell.__dict__.get("_inputs")
         if declared is not None:

@@ -18,6 +18,7 @@ from mycelia.nn.dynamic_lr import (
     polynomial_decay_lr,
     warmup_lr,
 )
+from mycelia.nn.grad import Jvp, Vjp
 from mycelia.nn.layer import *  # noqa: F403
 from mycelia.nn.learning_rate_schedule import (
     CosineDecayLR,
@@ -29,6 +30,7 @@ from mycelia.nn.learning_rate_schedule import (
 )
 from mycelia.nn.loss import *  # noqa: F403
 from mycelia.nn.optim import *  # noqa: F403
+from mycelia.nn.utils import no_init_parameters
 from mycelia.nn.wrap import *  # noqa: F403
 
 _METRICS = frozenset(
@@ -69,14 +71,17 @@ __all__ = [
     "CosineDecayLR",
     "ExponentialDecayLR",
     "InverseDecayLR",
+    "Jvp",
     "NaturalExpDecayLR",
     "PolynomialDecayLR",
+    "Vjp",
     "WarmUpLR",
     "cosine_decay_lr",
     "exponential_decay_lr",
     "inverse_decay_lr",
     "learning_rate_schedule",
     "natural_exp_decay_lr",
+    "no_init_parameters",
     "piecewise_constant_lr",
     "polynomial_decay_lr",
     "warmup_lr",

@@ -130,28 +130,28 @@ class Cell(CellState, DeviceWishes):
                 with enable_grad():  # so that `backward` can be called on the result
                     return self.construct(*args, **kwargs)
             return self.construct(*args, **kwargs)
-        return self._call(args, kwargs)
+        return self._outermost_call(args, kwargs)
 
-    def _call(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+    def _outermost_call(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         if not _mode.current and not dispatch.is_tracing():
             from mycelia.engine import jit
 
             return jit.call_cell(self, args, kwargs)
         if self.training and not dispatch.is_tracing() and not parameters_take_part():
             with enable_grad():
-                return self._run(*args, **kwargs)
-        return self._run(*args, **kwargs)
+                return self._run_construct(*args, **kwargs)
+        return self._run_construct(*args, **kwargs)
 
-    def _run(self, *args: Any, **kwargs: Any) -> Any:
+    def _run_construct(self, *args: Any, **kwargs: Any) -> Any:
         """`construct` with hooks and mixed precision around it."""
         construct = stage(self.construct) if current_trace() is not None else self.construct
         if self._plain:
             return construct(*args, **kwargs)
         args, kwargs = run_pre_hooks(self, args, kwargs)
-        result = run_backward_hooks(self, args, lambda *xs: self._compute(construct, xs, kwargs))
+        result = run_backward_hooks(self, args, lambda *xs: self._under_policy(construct, xs, kwargs))
         return run_forward_hooks(self, args, kwargs, result)
 
-    def _compute(self, construct: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    def _under_policy(self, construct: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
         run = with_own_gradient(self, construct, kwargs)
         if run is not construct:
             kwargs = {}

@@ -89,12 +89,12 @@ class CellState:
         """
         state = {} if destination is None else destination
         self._run_state_hooks("_state_dict_pre_hooks", self, prefix, keep_vars)
-        for path, tensor in self._state():
+        for path, tensor in self._named_state():
             state[prefix + path] = tensor if keep_vars else Tensor.from_numpy(tensor.asnumpy().copy())
         self._run_state_hooks("_state_dict_hooks", self, state, prefix)
         return state
 
-    def _state(self: Any) -> Iterator[tuple[str, Tensor]]:
+    def _named_state(self: Any) -> Iterator[tuple[str, Tensor]]:
         for path, cell in self.cells_and_names():
             lead = f"{path}." if path else ""
             for name, parameter in cell._params.items():
@@ -116,7 +116,7 @@ class CellState:
             ValueError: a tensor of another shape.
         """
         self._run_state_hooks("_load_state_dict_pre_hooks", self, state_dict, strict)
-        own = dict(self._state())
+        own = dict(self._named_state())
         found = LoadedState(
             [path for path in own if path not in state_dict], [path for path in state_dict if path not in own]
         )

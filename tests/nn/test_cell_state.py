@@ -116,3 +116,32 @@ def test_optimizers_written_by_users():
     np.testing.assert_allclose(mine.asnumpy(), theirs.asnumpy(), rtol=1e-6)
     assert own.global_step.asnumpy().tolist() == [3]
     assert own.init_args == {"learning_rate": 0.5, "weight_decay": 0.1, "loss_scale": 4.0}
+
+
+@pytest.mark.parametrize("mode", [ms.GRAPH_MODE, ms.PYNATIVE_MODE])
+def test_jacobian_products(mode):
+    class Two(nn.Cell):
+        def construct(self, x, y):
+            return x**2 * y, x + y
+
+    x, y, v = (Tensor(np.array(a, np.float32)) for a in ([1, 2], [3, 4], [1, 1]))
+    ms.set_context(mode=mode)
+    try:
+        (_, _), (first, second) = nn.Jvp(Two())(x, y, (v, v))
+        np.testing.assert_allclose(first.asnumpy(), [7, 20])
+        np.testing.assert_allclose(second.asnumpy(), [2, 2])
+        outputs, (dx, dy) = nn.Vjp(Two())(x, y, (v, v))
+        np.testing.assert_allclose(outputs[0].asnumpy(), [3, 16])
+        np.testing.assert_allclose(dx.asnumpy(), [7, 17])
+        np.testing.assert_allclose(dy.asnumpy(), [2, 5])
+        np.testing.assert_allclose(nn.Vjp(nn.ReLU())(x, v)[1].asnumpy(), [1, 1])
+    finally:
+        ms.set_context(mode=ms.PYNATIVE_MODE)
+
+
+def test_networks_without_initial_values():
+    with nn.no_init_parameters():
+        dense, norm = nn.Dense(2, 3), nn.BatchNorm2d(2)
+    assert not dense.weight.asnumpy().any()
+    assert norm.gamma.asnumpy().all()
+    assert nn.Dense(2, 3).weight.asnumpy().any()
