@@ -15,6 +15,7 @@ from mycelia.ops import (  # noqa: F401  (importing a family registers its opera
     control,
     convolution,
     creation,
+    ctc,
     cumulative,
     exponential,
     indexing,
@@ -66,6 +67,7 @@ from mycelia.ops.function import (
     resizing,
     scalars,
     scattering,
+    sequences,
     shaping,
     sliding,
 )
@@ -135,6 +137,7 @@ for _module in (
     resizing,
     scalars,
     scattering,
+    sequences,
     sliding,
 ):
     _FUNCTIONS[_module] = " ".join(_module.__all__)
@@ -160,8 +163,28 @@ for _module, _names in _FUNCTIONS.items():
 del _module, _names, _name
 
 
+# MindSpore's other names for the same, and the modules that it keeps its primitives in.
+_ALIASES = {
+    "accumulate_n": "addn", "adaptive_avg_pool2d_ext": "adaptive_avg_pool2d", "clamp_scalar": "clamp",
+    "floordiv": "floor_div", "floormod": "floor_mod", "gather_d": "gather_elements", "invert": "bitwise_not",
+    "pows": "pow", "tensor_expm1": "expm1", "tensor_muls": "mul",
+}
+_MODULES = frozenset(
+    ["array_ops", "math_ops", "nn_ops", "other_ops", "inner_ops", "_inner_ops", "image_ops", "random_ops"]
+)
+
+
 def __getattr__(name: str) -> Any:
     import difflib
+    import importlib
+    import sys
+
+    if name in _ALIASES:
+        return globals()[_ALIASES[name]]
+    if name in _MODULES:
+        return sys.modules[__name__]
+    if name in ("auto_generate", "_primitive_cache"):
+        return importlib.import_module(f"mycelia.ops.{name}")
     near = difflib.get_close_matches(name, __all__, 3)
     raise AttributeError(
         f"module 'mycelia.ops' has no attribute {name!r}"

@@ -21,6 +21,7 @@ from mycelia.ops.function import (
     pools,
     reducing,
     resizing,
+    shaping,
     sliding,
 )
 from mycelia.ops.function.sliding import several, window_pads
@@ -31,6 +32,7 @@ from mycelia.tensor.tensor import Tensor
 # Without settings: a name and the function.
 _PLAIN: dict[str, Function] = {
     "AccumulateNV2": elementwise.addn,
+    "CheckValid": detection.check_valid,
     "FastGeLU": activations.fast_gelu,
     "FastGelu": activations.fast_gelu,
     "Gelu": activations.gelu,
@@ -317,6 +319,36 @@ def RandomChoiceWithMask(
 ) -> tuple[Tensor, Tensor]:
     """`choice_with_mask`."""
     return detection.choice_with_mask(input_x, count, (seed << 32 | seed2) or None)
+
+
+@primitive
+def NMSWithMask(bboxes: Any, *, iou_threshold: float = 0.5) -> tuple[Tensor, Tensor, Tensor]:
+    """`nms_with_mask`."""
+    return detection.nms_with_mask(bboxes, iou_threshold)
+
+
+@primitive
+def ROIAlign(features: Any, rois: Any, *, pooled_height: int, pooled_width: int, spatial_scale: float,
+             sample_num: int = 2, roi_end_mode: int = 1) -> Tensor:
+    """`roi_align`."""
+    return detection.roi_align(
+        features, rois, pooled_height, pooled_width, spatial_scale, sample_num, roi_end_mode
+    )
+
+
+@primitive
+def CropAndResize(
+    x: Any, boxes: Any, box_index: Any, crop_size: Any, *, method: str = "bilinear",
+    extrapolation_value: float = 0.0,
+) -> Tensor:
+    """`crop_and_resize`."""
+    return detection.crop_and_resize(x, boxes, box_index, tuple(crop_size), method, extrapolation_value)
+
+
+@primitive
+def Meshgrid(inputs: Any, *, indexing: str = "xy") -> tuple[Tensor, ...]:
+    """`meshgrid` of a tuple of vectors."""
+    return shaping.meshgrid(inputs, indexing=indexing)
 
 
 @primitive

@@ -51,29 +51,28 @@ class Primitive:
 PRIMITIVES: dict[str, type[Primitive]] = {}
 
 
-def primitive(function: Function, name: str | None = None) -> type[Primitive]:
-    """The class of a function; see the module's text. Usable as decorator."""
-    title = name or function.__name__
-    keyword_only = (
-        [
-            p.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)
-            for p in inspect.signature(function).parameters.values()
-            if p.kind is inspect.Parameter.KEYWORD_ONLY
-        ]
-        if name is None
-        else []
-    )
-    made = type(
-        title,
+def primitive_class(function: Function, name: str | None = None) -> type[Primitive]:
+    """The class of a function; see the module's text. One with a name of its own has no settings."""
+    keyword_only = [
+        p.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        for p in inspect.signature(function).parameters.values()
+        if p.kind is inspect.Parameter.KEYWORD_ONLY
+    ]
+    return type(
+        name or function.__name__,
         (Primitive,),
         {
             "function": staticmethod(function),
-            "_settings": inspect.Signature(keyword_only),
+            "_settings": inspect.Signature(keyword_only if name is None else []),
             "__doc__": function.__doc__,
             "__module__": __name__,
         },
     )
-    PRIMITIVES[title] = made
+
+
+def primitive(function: Function, name: str | None = None) -> type[Primitive]:
+    """Puts the class of a function among MindSpore's names. Usable as decorator."""
+    made = PRIMITIVES[name or function.__name__] = primitive_class(function, name)
     return made
 
 

@@ -15,8 +15,11 @@ from mycelia.ops.function import (
     effects,
     elementwise,
     linear,
+    products,
     reducing,
+    scalars,
     shaping,
+    sliding,
 )
 from mycelia.ops.promotion import cast, resolve_dtype
 from mycelia.ops.subscript import getitem, setitem
@@ -270,6 +273,11 @@ def _as_dtype(dtype: dtypes.DType) -> Callable[[Tensor], Tensor]:
 
 
 _SAME = {
+    products: "addbmm addmv addr cross inner",
+    scalars: """
+        copysign deg2rad float_power fmax fmin frac gcd heaviside is_complex isneginf isposinf isreal lcm
+        ldexp logaddexp2 positive rad2deg sgn signbit sinc xdivy""",
+    sliding: "fold unfold",
     E: """
         abs absolute acos acosh add addcdiv addcmul arccos arccosh arcsin arcsinh arctan arctan2 arctanh
         asin asinh atan atan2 atanh bitwise_and bitwise_not bitwise_or bitwise_xor ceil clamp clip cos cosh
@@ -278,13 +286,14 @@ _SAME = {
         logical_not logical_or logical_xor lt masked_fill maximum minimum mul multiply nan_to_num ne neg
         negative not_equal pow reciprocal remainder round rsqrt sigmoid sign sin sinh sqrt square sub
         subtract tan tanh true_divide trunc where xlogy""",
-    reducing: "all amax amin any argsort count_nonzero cumsum logsumexp median norm prod sort std topk var",
+    reducing: """
+        all amax amin any argsort count_nonzero cumsum logsumexp median norm prod sort std top_k topk var""",
     shaping: """
         argwhere broadcast_to chunk expand_dims flip gather gather_elements gather_nd index_select moveaxis
         narrow nonzero repeat_interleave reshape roll split squeeze swapaxes t tile tril triu unbind
         unsqueeze""",
     linear: "addmm baddbmm bmm dot ger matmul mm outer",
-    activations: "softmax",
+    activations: "hardshrink logit soft_shrink softmax",
     drawing: "bernoulli",
 }
 

@@ -37,6 +37,13 @@ def names(ms: Any) -> dict[str, Any]:
         "truth": ms.Tensor(np.array([[1, 0, 4, 4], [0, 0, 5, 5], [3, 3, 8, 6]], np.float32)),
         "j": ms.Tensor(np.array([[6, 3, -4], [5, 6, 10]], np.int32)),
         "sq": floats(4, 4),
+        "logs": ms.ops.log_softmax(floats(6, 2, 4), -1),
+        "words": ms.Tensor(np.array([[1, 1], [3, 2]], np.int32)),
+        "frames": ms.Tensor(np.array([6, 5], np.int32)),
+        "spelt": ms.Tensor(np.array([2, 1], np.int32)),
+        "rois": ms.Tensor(np.array([[0, 0.2, 0.3, 3.1, 4.2], [1, 1, 1, 5, 4]], np.float32)),
+        "scored": ms.Tensor(np.array([[0, 0, 4, 4, 0.5], [1, 1, 4, 5, 0.9], [6, 6, 9, 9, 0.3]], np.float32)),
+        "parts": ms.Tensor(np.array([[0, 0, 1, 1], [0.1, 0.2, 0.8, 1.2], [0.8, 0.12, 0.2, 0.72]], np.float32)),
     }
 
 
@@ -123,4 +130,13 @@ ms.grad(lambda t: ops.cdist(t, y).sum())(x)
 ms.grad(lambda t: (ops.pad(t, (1, 2, 0, 1), "circular") ** 2).sum())(img)
 ms.grad(lambda t: ops.triplet_margin_loss(t, m + 1, p))(m); ms.grad(lambda t: ops.celu(t).sum())(v)
 ms.grad(lambda t: ops.softshrink(t).sum())(v); ms.grad(lambda t: ops.kron(t, n).sum())(m)
+ops.ctc_loss(logs, words, frames, spelt); ops.ctc_loss(logs, words, frames, spelt, 0, "none")
+ops.ctc_loss(logs, words, frames, spelt, 0, "sum", True)
+ms.grad(lambda t: ops.ctc_loss(ops.log_softmax(t, -1), words, frames, spelt)[0])(logs * 2)
+ops.ROIAlign(2, 2, 0.5, 2)(img, rois); ops.ROIAlign(2, 3, 1.0, 2, 0)(img, rois); ops.NMSWithMask(0.1)(scored)
+ops.NMSWithMask(0.6)(scored); ops.CropAndResize("bilinear", 0.5)(img, parts, T([0, 1, 1], ms.int32), (2, 3))
+ops.CropAndResize("nearest", 0.5)(img, parts, T([0, 1, 1], ms.int32), (2, 3))
+ops.CheckValid()(boxes, T([8.0, 8.0, 1.0])); ops.Meshgrid()((v, w)); ops.fmax(v, w); ops.fmin(v, w); ops.sgn(v)
+ops.approximate_equal(v, v + 1e-7); ops.is_floating_point(v); ops.accumulate_n([v, w]); ops.floordiv(i, 2)
+v.copysign(w); m.top_k(2); v.frac(); i.gcd(j); v.positive(); v.sinc(); v.hardshrink(); v.heaviside(w)
 """

@@ -4,10 +4,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mycelia.ir.dtypes import float64
+from mycelia.ir.dtypes import bool_, float64
 from mycelia.ops import arithmetic, comparison, exponential, rounding, selection, trigonometric
 from mycelia.ops.composite import composite
 from mycelia.ops.constants import like
+from mycelia.ops.function.creating import ones_like
 from mycelia.ops.function.elementwise import (
     cast,
     div,
@@ -23,25 +24,9 @@ from mycelia.ops.promotion import as_tensor, float_operands, floating, operands
 from mycelia.tensor.tensor import Tensor
 
 __all__ = [
-    "cbrt",
-    "copysign",
-    "deg2rad",
-    "fix",
-    "float_power",
-    "frac",
-    "gcd",
-    "heaviside",
-    "isneginf",
-    "isposinf",
-    "lcm",
-    "ldexp",
-    "logaddexp2",
-    "positive",
-    "rad2deg",
-    "signbit",
-    "sinc",
-    "truncate_div",
-    "truncate_mod",
+    "approximate_equal", "cbrt", "copysign", "deg2rad", "fix", "float_power", "fmax", "fmin", "frac", "gcd",
+    "heaviside", "is_complex", "is_floating_point", "is_nonzero", "isneginf", "isposinf", "isreal", "lcm",
+    "ldexp", "logaddexp2", "positive", "rad2deg", "sgn", "signbit", "sinc", "truncate_div", "truncate_mod",
     "xdivy",
 ]
 
@@ -195,3 +180,59 @@ def lcm(input: Any, other: Any) -> Tensor:
     common = Gcd(x, y)
     safe = where(comparison.Equal(common, like(0, common)), like(1, common), common)
     return arithmetic.Abs(arithmetic.FloorDiv(x, safe) * y)
+
+
+def _ignoring_nan(name: str, choose: Any) -> Any:
+    def function(input: Any, other: Any) -> Tensor:
+        x, y = operands(name, input, other)
+        if not x.dtype.is_float:
+            return choose(x, y)
+        both = choose(x, y)
+        return selection.Select(comparison.IsNan(x), y, selection.Select(comparison.IsNan(y), x, both))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"`{choose.name.lower()}` of what is not NaN."
+    return composite(function)
+
+
+fmax, fmin = _ignoring_nan("fmax", arithmetic.Maximum), _ignoring_nan("fmin", arithmetic.Minimum)
+
+
+def sgn(input: Any) -> Tensor:
+    """-1, 0 or 1."""
+    return arithmetic.Sign(as_tensor("sgn", input))
+
+
+def approximate_equal(x: Any, y: Any, tolerance: float = 1e-5) -> Tensor:
+    """Whether elements differ by less than the tolerance."""
+    a, b = operands("approximate_equal", x, y)
+    gap = arithmetic.Abs(a - b)
+    return comparison.Less(gap, like(tolerance, gap))
+
+
+def is_floating_point(input: Any) -> bool:
+    """Whether the elements are floats."""
+    return as_tensor("is_floating_point", input).dtype.is_float
+
+
+def is_complex(input: Any) -> bool:
+    """Whether the elements are complex numbers."""
+    return as_tensor("is_complex", input).dtype.kind == "c"
+
+
+def is_nonzero(input: Any) -> bool:
+    """Whether the one element is not 0.
+
+    Raises:
+        ValueError: more than one element.
+    """
+    x = as_tensor("is_nonzero", input)
+    if x.size != 1:
+        raise ValueError(f"is_nonzero: the input must have one element. Received: {x.type}")
+    return bool(x != 0)
+
+
+def isreal(input: Any) -> Tensor:
+    """Whether elements have no imaginary part."""
+    x = as_tensor("isreal", input)
+    return comparison.Equal(x.imag(), like(0, x.imag())) if is_complex(x) else ones_like(cast(x, bool_))
