@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,7 @@ from mycelia.train import (
     ReduceLROnPlateau,
     SummaryCollector,
     SummaryRecord,
+    TimeMonitor,
 )
 from mycelia.train.callback.progress import StepTimes
 from mycelia.train.summary.event_file import crc32c, read_events
@@ -271,6 +273,21 @@ def test_the_time_of_a_step_is_split():
     (_, first, _), (_, second, run) = kept
     assert first > 0.001 and second == 0 and run > 0
     assert StepTimes().per_step(3) == "data 0.0 + compile 0.0 + run 0.0 ms"
+
+
+def test_the_time_of_an_epoch_is_its_own_without_the_evaluation(capsys):
+    class Slow(Callback):
+        def on_train_step_end(self, run_context):
+            time.sleep(0.02)
+
+        def on_eval_step_end(self, run_context):
+            time.sleep(0.1)
+
+    model(metrics={"acc"}).fit(2, data(), data(), callbacks=[Slow(), TimeMonitor()])
+    lines = [line.split() for line in capsys.readouterr().out.splitlines() if "epoch time" in line]
+    assert [line[0] for line in lines] == ["Eval", "Train"] * 2
+    evaluation, training = float(lines[2][3]), float(lines[3][3])
+    assert evaluation > 400 and 80 < training < evaluation
 
 
 def test_data_sink_runs_steps_on_the_next_batches():

@@ -57,12 +57,16 @@ class TimeMonitor(Callback):
         if not isinstance(data_time, bool):
             raise TypeError(f"TimeMonitor: data_time must be a bool. Received: data_time={data_time!r}")
         self.data_size, self.data_time = data_size, data_time
-        self._start = self._waiting_since = time.perf_counter()
+        self._starts: dict[str, float] = {}  # by mode: an evaluation runs within an epoch of training
+        self._waiting_since = time.perf_counter()
         self._waited = 0.0
 
     def epoch_begin(self, run_context: RunContext) -> None:
-        self._start = self._waiting_since = time.perf_counter()
-        self._waited = 0.0
+        mode = run_context.original_args().get("mode", "")
+        self._starts[mode] = time.perf_counter()
+        if mode != "eval":
+            self._waiting_since = self._starts[mode]
+            self._waited = 0.0
 
     def on_train_step_begin(self, run_context: RunContext) -> None:
         self._waited += time.perf_counter() - self._waiting_since
@@ -71,13 +75,16 @@ class TimeMonitor(Callback):
         self._waiting_since = time.perf_counter()
 
     def epoch_end(self, run_context: RunContext) -> None:
-        seconds = time.perf_counter() - self._start
         run = run_context.original_args()
+        mode = run.get("mode", "")
+        seconds = time.perf_counter() - self._starts.get(mode, self._waiting_since)
+        if mode == "eval" and "train" in self._starts:
+            self._starts["train"] += seconds  # of no epoch of training
         steps = run.get("batch_num") or self.data_size
         if not steps or steps < 0:
             raise ValueError("TimeMonitor: data_size must be given where the run does not know its steps. "
                              f"Received: {steps!r}")
-        line = (f"{run.get('mode', '').title()} epoch time: {seconds * 1000:5.3f} ms, "
+        line = (f"{mode.title()} epoch time: {seconds * 1000:5.3f} ms, "
                 f"per step time: {seconds * 1000 / steps:5.3f} ms")
         if self.data_time:
             line += f" (data time: {self._waited * 1000 / steps:5.3f} ms)"
