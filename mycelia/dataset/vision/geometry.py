@@ -204,10 +204,10 @@ class _Crops(ImageOperation):
 
     def sample(self, x: Any, rng: np.random.Generator) -> Any:
         pixels = np.asarray(x)
-        parts = tuple(self.parts(pixels))
+        parts = tuple(self.pieces(pixels))
         return tuple(pillow("FiveCrop").Image.fromarray(part) for part in parts) if is_pil(x) else parts
 
-    def parts(self, x: np.ndarray) -> list[np.ndarray]:
+    def pieces(self, x: np.ndarray) -> list[np.ndarray]:
         """The four corners and the middle."""
         (height, width), (tall, wide) = self.size, x.shape[:2]
         if height > tall or width > wide:
@@ -227,7 +227,7 @@ class _Crops(ImageOperation):
 
     def on_columns(self, columns: list[Any], rng: np.random.Generator) -> list[Any]:
         column = columns[0]
-        rows = [self.parts(np.asarray(row)) for row in column]
+        rows = [self.pieces(np.asarray(row)) for row in column]
         return [np.stack(part) for part in zip(*rows)]
 
 
@@ -252,8 +252,8 @@ class TenCrop(_Crops):
         super().__init__(size)
         self.use_vertical_flip = flag("TenCrop", "use_vertical_flip", use_vertical_flip)
 
-    def parts(self, x: np.ndarray) -> list[np.ndarray]:
-        return super().parts(x) + super().parts(np.flip(x, 0 if self.use_vertical_flip else 1))
+    def pieces(self, x: np.ndarray) -> list[np.ndarray]:
+        return super().pieces(x) + super().pieces(np.flip(x, 0 if self.use_vertical_flip else 1))
 
 
 class SlicePatches(ImageOperation):
@@ -282,9 +282,9 @@ class SlicePatches(ImageOperation):
         )
 
     def sample(self, x: Any, rng: np.random.Generator) -> Any:
-        return tuple(self.parts(image("SlicePatches", np.asarray(x))))
+        return tuple(self.pieces(image("SlicePatches", np.asarray(x))))
 
-    def parts(self, x: np.ndarray) -> list[np.ndarray]:
+    def pieces(self, x: np.ndarray) -> list[np.ndarray]:
         """The patches, row by row."""
         rows, columns = self.num_height, self.num_width
         if self.slice_mode == SliceMode.PAD:
@@ -298,7 +298,7 @@ class SlicePatches(ImageOperation):
         ]
 
     def on_columns(self, columns: list[Any], rng: np.random.Generator) -> list[Any]:
-        rows = [self.parts(image("SlicePatches", np.asarray(row))) for row in columns[0]]
+        rows = [self.pieces(image("SlicePatches", np.asarray(row))) for row in columns[0]]
         return [np.stack(part) for part in zip(*rows)]
 
 
