@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mycelia.autodiff.state import is_unused
 from mycelia.ir.dtypes import DType, float32, float64
 from mycelia.nn.cell import Cell
 from mycelia.nn.layer.container import CellList
@@ -232,12 +233,19 @@ class Optimizer(Cell):
             seen.add(parameter.name)
 
     # -- one step ------------------------------------------------------------------------------------------
+    spared: tuple[int, ...] = ()  # parameters that the loss of the latest gradients does not depend on
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Updates the parameters; the whole step is one compiled plan in either mode."""
         if dispatch.is_tracing():
             return self.construct(*args, **kwargs)
         from mycelia.engine import jit
 
+        gradients = args[0] if args else kwargs.get("gradients", ())
+        if isinstance(gradients, (tuple, list)):
+            spared = tuple([i for i, g in enumerate(gradients) if is_unused(g)])
+            if spared != self.spared:
+                self.spared = spared
         return jit.call_cell(self, args, kwargs)
 
     def get_lr(self) -> Any:
@@ -308,9 +316,11 @@ class Optimizer(Cell):
         )
 
     def members(self, gradients: Sequence[Tensor], *states: Any, decay: bool = True) -> Iterator[tuple]:
-        """``(parameter, gradient, rate, *its states)`` for each parameter, as `gradients_of_step` gives
-        them."""
-        return zip(self.parameters, self.gradients_of_step(gradients, decay), self.rates(), *states)
+        """``(parameter, gradient, rate, *its states)`` as `gradients_of_step` gives them, for each parameter
+        that the loss depends on: the others keep their values and their states."""
+        given = (gradients,) if isinstance(gradients, Tensor) else gradients
+        rows = zip(self.parameters, self.gradients_of_step(gradients, decay), self.rates(), *states)
+        return (row for i, (row, g) in enumerate(zip(rows, given)) if not (i in self.spared or is_unused(g)))
 
     def done(self) -> tuple[bool, ...]:
         """Counts the step; what `construct` returns."""
