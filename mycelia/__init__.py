@@ -156,6 +156,7 @@ _SUBMODULES = frozenset(
         "communication",
         "dataset",
         "engine",
+        "experimental",
         "ge",
         "hal",
         "log",

@@ -5,6 +5,7 @@ Metrics (``nn.Accuracy``...) are those of `mycelia.train.metrics`, looked up whe
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from mycelia.nn import layer, learning_rate_schedule, loss, optim, wrap
@@ -93,6 +94,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "metrics":
+        return importlib.import_module("mycelia.nn.metrics")
     if name in _METRICS:
         from mycelia.train import metrics
 

@@ -61,6 +61,9 @@ class LossBase(Cell):
         raise NotImplementedError(f"{self.cls_name}: a loss computes in construct(self, logits, labels)")
 
 
+_Loss = LossBase  # its older name
+
+
 class MSELoss(LossBase):
     """(logits - labels)², reduced."""
 
