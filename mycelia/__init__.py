@@ -28,6 +28,8 @@ from mycelia.ir.dtypes import DType as Type
 from mycelia.ir.dtypes import (
     bfloat16,
     bool_,
+    complex64,
+    complex128,
     float16,
     float32,
     float64,
@@ -194,6 +196,8 @@ __all__ = [
     "bfloat16",
     "bool_",
     "constexpr",
+    "complex128",
+    "complex64",
     "float16",
     "float32",
     "float64",

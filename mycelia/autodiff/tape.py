@@ -13,6 +13,7 @@ gives the tensor a new token (see Griewank and Walther, Evaluating Derivatives, 
 from __future__ import annotations
 
 import dis
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -59,7 +60,7 @@ class Record:
     def cotangents(
         self, got: Sequence[Tensor | None], tape: Tape, reach: set[int]
     ) -> Sequence[Tensor | None]:
-        if not any(y.dtype.is_float for y in self.outputs):
+        if not any(y.dtype.kind in "fc" for y in self.outputs):
             return [None] * len(self.inputs)
         if self.op.num_outputs == 1:
             g: Any = got[0]
@@ -106,7 +107,7 @@ def _takes_needed(op: Operator) -> bool:
     """Whether a gradient rule wants to know which cotangents are asked for."""
     known = _with_needed.get(op.name)
     if known is None:
-        code = getattr(op.vjp, "__code__", None)
+        code = getattr(inspect.unwrap(op.vjp), "__code__", None)  # type: ignore[arg-type]
         names = () if code is None else code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         known = _with_needed[op.name] = "needed" in names
     return known
@@ -122,7 +123,7 @@ def _reads(op: Operator, inputs: int, outputs: int) -> frozenset[int]:
     known = _read_positions.get(key)
     if known is None:
         everything = frozenset(range(inputs + outputs))
-        code = getattr(op.vjp, "__code__", None)
+        code = getattr(inspect.unwrap(op.vjp), "__code__", None) # type: ignore[arg-type]
         if code is None or code.co_flags & 0x04 or code.co_argcount != 1 + inputs + outputs:
             known = everything
         else:
@@ -382,7 +383,7 @@ class Tape:
             results = record.cotangents(got, self, reach)
             pointwise = record.op.pointwise
             for x, token, d in zip(record.inputs, record.in_tokens, results):
-                if d is not None and token in reach and x._dtype.kind == "f":
+                if d is not None and token in reach and x._dtype.kind in "fc":
                     _accumulate(
                         grads, token, sum_to(d, x._shape) if pointwise and _differ(d._shape, x._shape) else d
                     )

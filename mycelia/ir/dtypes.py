@@ -15,7 +15,8 @@ class DType:
         name: MindSpore's spelling in lower case, e.g. ``"float32"``, ``"bool"``.
         numpy: the NumPy dtype that holds it on the host.
         itemsize: bytes of one element.
-        kind: ``"b"`` bool, ``"i"`` signed, ``"u"`` unsigned, ``"f"`` floating.
+        kind: ``"b"`` bool, ``"i"`` signed, ``"u"`` unsigned, ``"f"`` floating, ``"c"``
+            complex.
     """
 
     __slots__ = ("name", "numpy", "itemsize", "kind", "code")
@@ -44,7 +45,8 @@ class DType:
 
     def __str__(self) -> str:
         stem = self.name.rstrip("0123456789")
-        names = {"bool": "Bool", "int": "Int", "uint": "UInt", "float": "Float", "bfloat": "BFloat"}
+        names = {"bool": "Bool", "int": "Int", "uint": "UInt", "float": "Float", "bfloat": "BFloat",
+                 "complex": "Complex"}
         return names[stem] + self.name[len(stem) :]
 
     def __reduce__(self) -> tuple:
@@ -64,12 +66,15 @@ float16 = DType("float16", np.float16, "f", 9)
 float32 = DType("float32", np.float32, "f", 10)
 float64 = DType("float64", np.float64, "f", 11)
 bfloat16 = DType("bfloat16", ml_dtypes.bfloat16, "f", 12)
+complex64 = DType("complex64", np.complex64, "c", 13)
+complex128 = DType("complex128", np.complex128, "c", 14)
 
+COMPLEX = (complex64, complex128)  # run by NumPy, in the operators that say so
 ALL = (bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, float32, float64, bfloat16)
 FLOATS = (float16, float32, float64, bfloat16)
 INTEGERS = tuple(d for d in ALL if d.is_integer)
-BY_NAME = {d.name: d for d in ALL}
-_BY_NUMPY = {d.numpy: d for d in ALL}
+BY_NAME = {d.name: d for d in (*ALL, *COMPLEX)}
+_BY_NUMPY = {d.numpy: d for d in BY_NAME.values()}
 
 
 def _by_name(name: str) -> DType:

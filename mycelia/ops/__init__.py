@@ -12,6 +12,7 @@ from mycelia.ops import (  # noqa: F401  (importing a family registers its opera
     arithmetic,
     combining,
     comparison,
+    complex_numbers,
     control,
     convolution,
     creation,
@@ -70,6 +71,7 @@ from mycelia.ops.function import (
     sequences,
     shaping,
     sliding,
+    spectral,
 )
 from mycelia.ops.generator import Generator, default_generator
 from mycelia.ops.mapping import HyperMap, Map, MultitypeFuncGraph, constexpr, partial
@@ -139,6 +141,7 @@ for _module in (
     scattering,
     sequences,
     sliding,
+    spectral,
 ):
     _FUNCTIONS[_module] = " ".join(_module.__all__)
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from typing import Any
 
 from mycelia.ir.operator import Effects, Operator, register
+from mycelia.ops.inference import HOLOMORPHIC
 
 _RULES = ("infer", "vjp", "batch", "body", "reference", "samples", "errors")
 
@@ -38,6 +41,8 @@ def operator(
         rules = {
             key: rule.__func__ if isinstance(rule, staticmethod) else rule for key, rule in rules.items()
         }
+        if name in HOLOMORPHIC and "vjp" in rules:
+            rules["vjp"] = _conjugated(rules["vjp"])
         if "infer" not in rules:
             raise TypeError(f"operator {name} has no infer rule")
         if pointwise and "body" not in rules:
@@ -56,3 +61,27 @@ def operator(
         )
 
     return build
+
+
+def _conjugated(vjp: Callable[..., Any]) -> Callable[..., Any]:
+    """The gradient rule of a function f of complex numbers that has a derivative there: a rule that gives
+    ``g * f'`` gives ``g * conj(f')`` when it gets and gives conjugates."""
+
+    @functools.wraps(vjp)
+    def rule(g: Any, *operands: Any, **attrs: Any) -> Any:
+        results = vjp(_conj(g), *operands, **attrs) if _is_complex(g) else vjp(g, *operands, **attrs)
+        if not _is_complex(g):
+            return results
+        return tuple(map(_conj, results)) if isinstance(results, tuple) else _conj(results)
+
+    return rule
+
+
+def _is_complex(x: Any) -> bool:
+    return getattr(getattr(x, "dtype", None), "kind", "") == "c"
+
+
+def _conj(x: Any) -> Any:
+    from mycelia.ops.complex_numbers import Conj
+
+    return Conj(x) if _is_complex(x) else x

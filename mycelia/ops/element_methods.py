@@ -18,6 +18,7 @@ from mycelia.ops.function import (
     reducing,
     scattering,
     shaping,
+    spectral,
 )
 from mycelia.ops.inference import normalise_axis
 from mycelia.ops.promotion import as_tensor, cast
@@ -136,12 +137,13 @@ _SAME: dict[Any, str] = {
         aminmax bincount cov diff histc kthvalue msort nanmean nanmedian nanquantile nansum quantile
         searchsorted unique_consecutive unique_with_pad""",
     decompositions: """
-        cholesky cholesky_inverse cholesky_solve det geqrf inverse log_matrix_determinant logdet lstsq lu_solve
-        matrix_determinant matrix_power orgqr ormqr pinv qr slogdet svd""",
+        cholesky cholesky_inverse cholesky_solve det geqrf inverse log_matrix_determinant logdet lstsq
+        lu_solve matrix_determinant matrix_power orgqr ormqr pinv qr slogdet svd""",
     distributions: "bernoulli_ exponential_ normal_ random_ random_categorical uniform_",
     drawing: "multinomial",
     elementwise: "bitwise_left_shift bitwise_right_shift erfinv",
     picking: "diagonal_scatter fill_diagonal reverse reverse_sequence",
+    spectral: "angle conj imag is_complex isreal real",
     reducing: "cummax cummin cumprod logcumsumexp",
     scattering: """
         index_fill index_put inplace_update masked_scatter masked_select put_ select_scatter slice_scatter

@@ -1,5 +1,5 @@
-"""Primitive classes of picking, placing, ordering and counting elements, and of linear algebra: more of the table in
-`mycelia.ops.primitives`."""
+"""Primitive classes of picking, placing, ordering and counting elements, of linear algebra and of complex
+numbers: more of the table in `mycelia.ops.primitives`."""
 from __future__ import annotations
 
 from mycelia.ops.function import (
@@ -11,11 +11,19 @@ from mycelia.ops.function import (
     reducing,
     scattering,
     shaping,
+    spectral,
 )
 from mycelia.ops.network_primitives import _settings
 from mycelia.ops.primitive import Function, primitive
 
 _PLAIN: dict[str, Function] = {
+    "Angle": spectral.angle,
+    "Complex": spectral.complex,
+    "ComplexAbs": elementwise.abs,
+    "Conj": spectral.conj,
+    "Imag": spectral.imag,
+    "Polar": spectral.polar,
+    "Real": spectral.real,
     "Bincount": finding.bincount,
     "DiagPart": arranging.diagonal,
     "Erfinv": elementwise.erfinv,

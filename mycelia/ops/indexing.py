@@ -428,6 +428,7 @@ class TopK:
     index. NaN counts as largest."""
 
     def infer(x: TensorType, *, k: int, largest: bool) -> tuple[TensorType, TensorType]:
+        require_dtypes("TopK", (x,), ALL)
         if x.ndim == 0 or isinstance(x.shape[-1], int) and not 0 <= k <= x.shape[-1]:
             raise wrong_shape("TopK", (x,), f"k must be at most the last extent, not {k}", "Clamp it")
         shape = (*x.shape[:-1], k)
@@ -459,6 +460,7 @@ class Sort:
     """The elements in order along an axis and their former indices (int32); equal ones keep their order."""
 
     def infer(x: TensorType, *, axis: int, descending: bool) -> tuple[TensorType, TensorType]:
+        require_dtypes("Sort", (x,), ALL)
         if not 0 <= axis < x.ndim:
             raise wrong_shape(
                 "Sort", (x,), f"axis must be within {x.ndim} dimensions, not {axis}", "Normalise it first"

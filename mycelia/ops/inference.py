@@ -18,6 +18,17 @@ INTEGERS_AND_BOOL = (dtypes.bool_, *dtypes.INTEGERS)
 HALVES = (dtypes.float16, dtypes.bfloat16)
 
 
+# Operators that also take complex numbers; the gradients of the first are conjugated (see `definition`).
+HOLOMORPHIC = frozenset([
+    "Add", "Sub", "Mul", "Div", "Neg", "Square", "Reciprocal", "Pow", "Exp", "Expm1", "Log", "Log1p", "Sqrt",
+    "Rsqrt", "Sin", "Cos", "Tan", "Sinh", "Cosh", "Tanh", "Sigmoid", "ReduceSum", "ReduceMean", "ReduceProd",
+    "MatMul", "BatchMatMul", "CumSum",
+])
+OF_ANY_ELEMENT = frozenset([
+    "Equal", "NotEqual", "Select", "Concat", "Gather", "ScatterUpdate", "GatherD", "Pad", "SliceScatter",
+])
+
+
 def wide(dtype: DType) -> DType:
     """The dtype in which statistics of a tensor are kept: float32 for float16 and bfloat16, else its own."""
     return dtypes.float32 if dtype in HALVES else dtype
@@ -55,7 +66,7 @@ def require_dtypes(operator: str, types: Sequence[TensorType], allowed: Sequence
             raise wrong_dtype(
                 operator, types, "the inputs must have one dtype", "Convert one of them with astype"
             )
-    if first not in allowed:
+    if first not in allowed and not (first.kind == "c" and operator in HOLOMORPHIC | OF_ANY_ELEMENT):
         raise wrong_dtype(
             operator, types, f"the dtype must be {names(allowed)}", "Convert with astype, e.g. to float32"
         )

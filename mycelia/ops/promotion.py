@@ -65,6 +65,9 @@ def promote(name: str, a: DType, b: DType) -> DType:
     Raises:
         TypeError: an unsigned type wider than 8 bits meets another one than bool.
     """
+    if a.kind == "c" or b.kind == "c":
+        double = any(d in (dtypes.complex128, dtypes.float64) for d in (a, b))
+        return dtypes.complex128 if double else dtypes.complex64
     found = PROMOTED[a, b]
     if found is None:
         raise TypeError(
@@ -78,7 +81,7 @@ def promote(name: str, a: DType, b: DType) -> DType:
 def promote_scalar(name: str, tensor: DType, number: Any) -> DType:
     """The dtype of an operation between a tensor and a Python number: the tensor's own if it can hold the
     number's kind."""
-    if tensor.kind == "f" or type(number) is bool:
+    if tensor.kind in "fc" or type(number) is bool:
         return tensor
     if isinstance(number, float):
         if tensor in (dtypes.uint16, dtypes.uint32, dtypes.uint64):
@@ -192,13 +195,13 @@ def float_operands(name: str, x: Any, y: Any) -> tuple[Tensor, Tensor]:
         if not (isinstance(x, Tensor) and isinstance(y, Tensor) and x.dtype is y.dtype)
         else (x, y)
     )
-    return (x, y) if x.dtype.kind == "f" else (Cast(x, dtype=float32), Cast(y, dtype=float32))
+    return (x, y) if x.dtype.kind in "fc" else (Cast(x, dtype=float32), Cast(y, dtype=float32))
 
 
 def floating(name: str, x: Any) -> Tensor:
     """A tensor of floats: integers and booleans become float32."""
     x = as_tensor(name, x)
-    return x if x.dtype.kind == "f" else Cast(x, dtype=float32)
+    return x if x.dtype.kind in "fc" else Cast(x, dtype=float32)
 
 
 _PYTHON = {bool: bool_, int: int64, float: float32}

@@ -15,7 +15,7 @@ from mycelia.ops.batching import at_front
 from mycelia.ops.comparison import Equal
 from mycelia.ops.constants import like
 from mycelia.ops.definition import operator
-from mycelia.ops.inference import NUMBERS, names, no_gradient, wrong_dtype, wrong_shape
+from mycelia.ops.inference import HOLOMORPHIC, NUMBERS, names, no_gradient, wrong_dtype, wrong_shape
 from mycelia.ops.movement import BroadcastTo, Concat, Pad, Reshape, StridedSlice, Transpose
 from mycelia.ops.reference import accumulated, widened
 from mycelia.ops.samples import ErrorCase, Sample, distinct, strided, tensor, values
@@ -41,7 +41,7 @@ class Reduction:
         self.operator = owner.__name__
 
     def __call__(self, x: TensorType, *, axes: tuple[int, ...], keepdims: bool) -> TensorType:
-        if x.dtype not in self.takes:
+        if x.dtype not in self.takes and not (x.dtype.kind == "c" and self.operator in HOLOMORPHIC):
             raise wrong_dtype(
                 self.operator, (x,), f"the dtype must be {names(self.takes)}", "Convert with astype"
             )
@@ -131,7 +131,8 @@ class ReduceSum:
 def _mean(x: np.ndarray, *, axes: tuple[int, ...], keepdims: bool) -> np.ndarray:
     with np.errstate(all="ignore"):
         count = int(np.prod([x.shape[a] for a in axes], dtype=int))
-        total = np.sum(x.astype(np.float64), axis=axes, keepdims=keepdims)
+        wide = np.complex128 if x.dtype.kind == "c" else np.float64
+        total = np.sum(x.astype(wide), axis=axes, keepdims=keepdims)
         return np.asarray(total / np.float64(count)).astype(x.dtype)
 
 

@@ -92,10 +92,16 @@ class Cast:
                 f"Cast: dtype must be an element type such as mindspore.float32. Received: dtype={dtype!r} "
                 f"(of type {type(dtype).__name__})"
             )
+        if x.dtype.kind == "c" and dtype.kind not in "cb":
+            cure = "Take ops.real or ops.abs of it"
+            raise wrong_dtype("Cast", (x,), f"a complex number is no {dtype.name}", cure)
         return x.with_dtype(dtype)
 
     def vjp(g, x, y, *, dtype):
-        return Cast(g, dtype=x.dtype) if x.dtype.is_float else None
+        if x.dtype.is_float and g.dtype.kind == "c":
+            from mycelia.ops.complex_numbers import Real
+            g = Real(g)
+        return Cast(g, dtype=x.dtype) if x.dtype.kind in "fc" else None
 
     def body(m, x, *, dtype): return m.cast(x, dtype)
     reference = _convert

@@ -324,7 +324,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "argmin": _arg(reducing.argmin),
     "repeat": _repeat,
     "dim": lambda self: self.ndim,
-    "astype": lambda self, dtype, copy=True: cast(self, resolve_dtype("astype", dtype)),
+    "astype": lambda self, dtype, copy=True: elementwise.cast(self, resolve_dtype("astype", dtype)),
     "to": _to,
     "type_as": lambda self, other: cast(self, other.dtype),
     "float": _as_dtype(dtypes.float32),

@@ -58,6 +58,8 @@ def choose(node: Node, device: str, target: Any) -> Choice:
     asked = api.candidates(op.name, device)
     if op.pointwise:
         asked = [*asked, *api.candidates("*pointwise", device)]
+    if any(v.dtype.kind == "c" for v in (*node.inputs, *node.outputs)):
+        asked = []  # complex numbers have no native kernels
     for kernel in (*asked, reference_kernel(op)):
         refusal = kernel.accepts(node, target)
         if refusal is None:

@@ -40,11 +40,13 @@ CASES = {
     "lstsq": (ops.lstsq, lambda a, b: np.linalg.lstsq(a, b, rcond=None)[0], (TALL, RNG.standard_normal((5, 2))
               .astype(np.float32))),
     "matrix_power": (lambda a: ops.matrix_power(a, 5), lambda a: np.linalg.matrix_power(a, 5), (SPD / 9,)),
-    "matrix_power inverse": (lambda a: ops.matrix_power(a, -2), lambda a: np.linalg.matrix_power(a, -2), (SPD,)),
+    "matrix_power inverse": (
+        lambda a: ops.matrix_power(a, -2), lambda a: np.linalg.matrix_power(a, -2), (SPD,)),
     "matrix_power 0": (lambda a: ops.matrix_power(a, 0), lambda a: np.linalg.matrix_power(a, 0), (SPD,)),
     "matrix_exp": (ops.matrix_exp, lambda a: np.linalg.eigh(a)[1] @ np.diag(np.exp(np.linalg.eigh(a)[0]))
                    @ np.linalg.eigh(a)[1].T, (SPD / 4,)),
-    "matrix_norm nuc": (lambda a: ops.matrix_norm(a, "nuc"), lambda a: np.linalg.norm(a, "nuc", (1, 2)), (A,)),
+    "matrix_norm nuc": (
+        lambda a: ops.matrix_norm(a, "nuc"), lambda a: np.linalg.norm(a, "nuc", (1, 2)), (A,)),
     "matrix_norm 2": (lambda a: ops.matrix_norm(a, 2), lambda a: np.linalg.norm(a, 2, (1, 2)), (A,)),
     "matrix_norm inf": (lambda a: ops.matrix_norm(a, float("inf"), keepdims=True),
                         lambda a: np.linalg.norm(a, np.inf, (1, 2), keepdims=True), (A,)),

@@ -105,7 +105,17 @@ maximum = _binary("maximum", arithmetic.Maximum)
 minimum = _binary("minimum", arithmetic.Minimum)
 atan2 = _float_binary("atan2", trigonometric.Atan2)
 neg = _unary("neg", arithmetic.Neg)
-abs = _unary("abs", arithmetic.Abs)
+_real_abs = _unary("abs", arithmetic.Abs)
+
+
+def abs(input: Any) -> Tensor:
+    """The sizes of numbers; of complex ones (real) the distances from 0."""
+    if isinstance(input, Tensor) and input._dtype.kind == "c":
+        from mycelia.ops.complex_numbers import ComplexAbs
+        return ComplexAbs(input)
+    return _real_abs(input)
+
+
 sign = _unary("sign", arithmetic.Sign)
 square = _unary("square", arithmetic.Square)
 reciprocal = _float_unary("reciprocal", arithmetic.Reciprocal)
@@ -307,6 +317,9 @@ def cast(input: Any, dtype: Any) -> Tensor:
         as_tensor("cast", input),
         dtype if isinstance(dtype, dtypes.DType) else resolve_dtype("cast", dtype),
     )
+    if x.dtype.kind == "c" and target.kind not in "cb":
+        from mycelia.ops.complex_numbers import Real
+        x = Real(x)
     return x if x.dtype is target else selection.Cast(x, dtype=target)
 
 

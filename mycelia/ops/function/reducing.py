@@ -19,7 +19,7 @@ def _total(x: Tensor, dtype: Any, name: str) -> Tensor:
     """The operand of a sum: int64 for integers and booleans, unless a dtype is asked for."""
     if dtype is not None:
         return cast(x, resolve_dtype(name, dtype))
-    return x if x.dtype.kind == "f" else cast(x, int64)
+    return x if x.dtype.kind in "fc" else cast(x, int64)
 
 
 def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
@@ -49,7 +49,7 @@ def mean(x: Any, axis: Any = None, keep_dims: bool = False, *, dtype: Any = None
     if dtype is not None:
         x = cast(x, resolve_dtype("mean", dtype))
     axes = normalise_axes("mean", axis, x.ndim)
-    if x.dtype.kind == "f":
+    if x.dtype.kind in "fc":
         return reduction.ReduceMean(x, axes=axes, keepdims=bool(keep_dims))
     if x.dtype is bool_:
         raise TypeError(
