@@ -239,3 +239,40 @@ def test_micro_batches_add_up():
     assert np.array_equal(gradient.asnumpy(), ms.grad(net, None, net.trainable_params())(x)[0].asnumpy())
     with pytest.raises(ValueError, match="divisible by micro_size=3"):
         nn.GradAccumulationCell(net, 3)(x)
+
+
+# -- steps of one's own ------------------------------------------------------------------------------------
+grad_scale = ops.MultitypeFuncGraph("grad_scale")
+
+
+@grad_scale.register("Tensor", "Tensor")
+def _(scale, gradient):
+    return gradient * ops.cast(ops.Reciprocal()(scale), gradient.dtype)
+
+
+class ClippedStep(nn.TrainOneStepWithLossScaleCell):
+    """As model zoos write it."""
+
+    def construct(self, *inputs):
+        loss = self.network(*inputs)
+        status, scale = self.start_overflow_check(loss, self.scale_sense)
+        filled = ops.ones_like(loss) * ops.cast(scale, loss.dtype)
+        gradients = self.grad(self.network, self.weights)(*inputs, filled)
+        gradients = self.hyper_map(ops.partial(grad_scale, scale), gradients)
+        gradients = self.grad_reducer(ops.clip_by_global_norm(gradients, 1.0))
+        overflow = self.process_loss_scale(self.get_overflow_status(status, gradients))
+        if not overflow:
+            loss = ops.depend(loss, self.optimizer(gradients))
+        return loss, overflow
+
+
+def test_a_step_of_ones_own():
+    net = Sum()
+    update = nn.DynamicLossScaleUpdateCell(1024, scale_factor=2, scale_window=1)
+    step = ClippedStep(net, nn.SGD(net.trainable_params(), 0.5), update).set_train()
+    loss, overflow = step(Tensor(np.ones((2, 2), np.float32)))
+    assert loss.asnumpy() == 8 and not overflow.asnumpy()
+    assert np.allclose(net.w.asnumpy(), 1 - 0.5 * 2 / 4)  # four gradients of 2 have the norm 4
+    assert step.scale_sense.asnumpy() == 2048
+    _, overflow = step(Tensor(np.full((2, 2), 1e38, np.float32)))
+    assert overflow.asnumpy() and np.allclose(net.w.asnumpy(), 0.75)

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from mycelia.common.parallel_context import ParallelMode
 from mycelia.engine.grad import value_and_grad
+from mycelia.engine.grad_operation import GradOperation
 from mycelia.ir.dtypes import float32
 from mycelia.nn.cell import Cell
 from mycelia.ops.inplace import write
+from mycelia.ops.mapping import HyperMap
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
+
+
+def _unchanged(gradients: Any) -> Any:
+    """The mean of gradients over one device."""
+    return gradients
 
 
 class WithLossCell(Cell):
@@ -83,6 +91,13 @@ class TrainOneStepCell(Cell):
         self.weights = optimizer.parameters
         self.sens = 1.0 if sens is None else float(sens)
         self.return_grad = return_grad
+        # What steps of one's own, derived from this one, use in their construct.
+        self.grad = GradOperation(get_by_list=True, sens_param=True)
+        self.grad_no_sens = GradOperation(get_by_list=True)
+        self.hyper_map = HyperMap()
+        self.grad_reducer = _unchanged
+        self.reducer_flag, self.parallel_mode = False, ParallelMode.STAND_ALONE
+        self.mean, self.degree = False, 1
 
     def construct(self, *inputs: Any) -> Any:
         loss, gradients = value_and_grad(self.network, None, self.weights)(*inputs)
