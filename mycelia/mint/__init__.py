@@ -417,6 +417,8 @@ def __getattr__(name: str) -> Any:
 
     if name in _OF_OPS and hasattr(ops, name):
         return getattr(ops, name)
+    if name == "functional":
+        return nn.functional
     if name in ("linalg", "optim"):
         import importlib
 

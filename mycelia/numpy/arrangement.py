@@ -116,6 +116,16 @@ def rollaxis(x: Any, axis: int, start: int = 0) -> Tensor:
     return arranging.movedim(x, at, start - 1 if start > at else start)
 
 
+def copy(a: Any) -> Tensor:
+    """The same elements in memory of its own."""
+    return asarray(a).copy()
+
+
+def shape(a: Any) -> tuple[int, ...]:
+    """The extents."""
+    return asarray(a).shape
+
+
 def size(a: Any, axis: int | None = None) -> int:
     """The number of elements, or the extent of an axis."""
     x = asarray(a)
@@ -546,9 +556,9 @@ def randint(minval: int, maxval: int | None = None, shape: Any = None, dtype: An
 __all__ = [
     *_TABLE,
     "append", "apply_along_axis", "apply_over_axes", "argwhere", "array_str", "atleast_1d", "atleast_2d",
-    "atleast_3d", "broadcast_arrays", "choose", "concatenate", "convolve", "correlate", "cross", "diff",
-    "dot", "ediff1d", "flip", "gradient", "in1d", "inner", "intersect1d", "isin", "kron", "multi_dot",
-    "outer", "pad", "polyadd", "polyder", "polyint", "polymul", "polysub", "polyval", "rand", "randint",
-    "randn", "ravel_multi_index", "rollaxis", "searchsorted", "setdiff1d", "size", "split", "take",
-    "take_along_axis", "tensordot", "trace", "unique", "unravel_index", "unwrap",
+    "atleast_3d", "broadcast_arrays", "choose", "concatenate", "convolve", "copy", "correlate", "cross",
+    "diff", "dot", "ediff1d", "flip", "gradient", "in1d", "inner", "intersect1d", "isin", "kron",
+    "multi_dot", "outer", "pad", "polyadd", "polyder", "polyint", "polymul", "polysub", "polyval", "rand",
+    "randint", "randn", "ravel_multi_index", "rollaxis", "searchsorted", "setdiff1d", "shape", "size",
+    "split", "take", "take_along_axis", "tensordot", "trace", "unique", "unravel_index", "unwrap",
 ]

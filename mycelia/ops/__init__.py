@@ -12,7 +12,6 @@ from mycelia.ops import (  # noqa: F401  (importing a family registers its opera
     arithmetic,
     combining,
     comparison,
-    complex_numbers,
     control,
     convolution,
     creation,
@@ -55,6 +54,7 @@ from mycelia.ops.function import (
     dropouts,
     effects,
     elementwise,
+    embeddings,
     finding,
     images,
     linear,
@@ -71,7 +71,7 @@ from mycelia.ops.function import (
     sequences,
     shaping,
     sliding,
-    spectral,
+    windows,
 )
 from mycelia.ops.generator import Generator, default_generator
 from mycelia.ops.mapping import HyperMap, Map, MultitypeFuncGraph, constexpr, partial
@@ -130,6 +130,7 @@ for _module in (
     detection,
     distributions,
     dropouts,
+    embeddings,
     finding,
     margin_losses,
     padding,
@@ -141,7 +142,7 @@ for _module in (
     scattering,
     sequences,
     sliding,
-    spectral,
+    windows,
 ):
     _FUNCTIONS[_module] = " ".join(_module.__all__)
 

@@ -33,8 +33,8 @@ from mycelia.ops.function.activations import (
     softshrink,
 )
 from mycelia.ops.function.convolving import conv_transpose2d
-from mycelia.ops.function.effects import stop_gradient
 from mycelia.ops.function.elementwise import sigmoid, tanh
+from mycelia.ops.function.embeddings import embedding
 from mycelia.ops.function.images import group_norm, layer_norm, normalize
 from mycelia.ops.function.linear import linear
 from mycelia.ops.function.losses import cosine_embedding_loss, cross_entropy, l1_loss, mse_loss, nll_loss
@@ -154,31 +154,6 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     if num_classes == -1:
         num_classes = int(reducing.amax(tensor)) + 1
     return indexing.OneHot(tensor, depth=num_classes, on=1, off=0, dtype=dtypes.int64)
-
-
-def embedding(
-    input: Tensor,
-    weight: Tensor,
-    padding_idx: int | None = None,
-    max_norm: float | None = None,
-    norm_type: float = 2.0,
-    scale_grad_by_freq: bool = False,
-) -> Tensor:
-    """The rows of ``weight`` at each index; the row ``padding_idx`` gets no gradient.
-
-    Raises:
-        NotImplementedError: max_norm or scale_grad_by_freq.
-    """
-    if max_norm is not None or scale_grad_by_freq:
-        raise NotImplementedError(
-            "embedding: max_norm must be None and scale_grad_by_freq False. Received: "
-            f"max_norm={max_norm}, scale_grad_by_freq={scale_grad_by_freq}. Scale the weight beforehand"
-        )
-    rows = shaping.gather(weight, input, 0)
-    if padding_idx is None:
-        return rows
-    padded = shaping.expand_dims(input == padding_idx % weight.shape[0], -1)
-    return elementwise.where(padded, stop_gradient(rows), rows)
 
 
 # -- images --------------------------------------------------------------------------------------------------

@@ -154,6 +154,27 @@ def xdivy(x: Any, y: Any) -> Tensor:
     return selection.Select(zero, like(0, a), a / selection.Select(zero, like(1, b), b))
 
 
+@composite
+def div_no_nan(x: Any, y: Any) -> Tensor:
+    """``x / y``, and 0 where ``y`` is 0."""
+    a, b = float_operands("div_no_nan", x, y)
+    zero = comparison.Equal(b, like(0, b))
+    return selection.Select(zero, like(0, a), a / selection.Select(zero, like(1, b), b))
+
+
+@composite
+def mul_no_nan(x: Any, y: Any) -> Tensor:
+    """``x * y``, and 0 where ``y`` is 0."""
+    a, b = operands("mul_no_nan", x, y)
+    return selection.Select(comparison.Equal(b, like(0, b)), like(0, a), a * b)
+
+
+def squared_difference(x: Any, y: Any) -> Tensor:
+    """``(x - y) ** 2``."""
+    a, b = operands("squared_difference", x, y)
+    return arithmetic.Square(a - b)
+
+
 def _integers(name: str, input: Any, other: Any) -> tuple[Tensor, Tensor]:
     x, y = operands(name, input, other)
     if not x.dtype.is_integer:
