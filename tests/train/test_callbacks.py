@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 
@@ -29,7 +30,7 @@ from mycelia.train import (
     SummaryRecord,
     TimeMonitor,
 )
-from mycelia.train.callback.progress import StepTimes
+from mycelia.train.callback.progress import Progress, StepTimes
 from mycelia.train.summary.event_file import crc32c, read_events
 
 X = np.random.default_rng(0).standard_normal((20, 4)).astype(np.float32)
@@ -254,6 +255,22 @@ def test_a_line_for_each_epoch_without_a_terminal(capsys, monkeypatch):
     assert "data" in lines[0] and "compile" in lines[0] and "run" in lines[0]
     monkeypatch.setenv("MYCELIA_PROGRESS", "0")
     model().train(1, data())
+    assert capsys.readouterr().err == ""
+
+
+def test_a_bar_in_a_terminal(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    shown = []
+
+    class Look(Callback):
+        def on_train_step_end(self, run_context):
+            (bar,) = [c for c in run_context.original_args().list_callback if isinstance(c, Progress)]
+            (task,) = bar._bar.tasks
+            fields = task.fields
+            shown.append((task.completed, task.total, fields["epoch"], "compile" in fields["times"]))
+
+    model().train(2, data(), callbacks=[Look()])
+    assert shown == [(step, 4, f"{epoch}/2", True) for epoch in (1, 2) for step in (1, 2, 3, 4)]
     assert capsys.readouterr().err == ""
 
 
