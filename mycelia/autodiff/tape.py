@@ -100,6 +100,11 @@ class Record:
                 )
 
 
+def _rule_code(op: Operator) -> Any:
+    """The code of a gradient rule itself, whatever is wrapped around it; None if it has none."""
+    return None if op.vjp is None else getattr(inspect.unwrap(op.vjp), "__code__", None)
+
+
 _with_needed: dict[str, bool] = {}  # by operator
 
 
@@ -107,7 +112,7 @@ def _takes_needed(op: Operator) -> bool:
     """Whether a gradient rule wants to know which cotangents are asked for."""
     known = _with_needed.get(op.name)
     if known is None:
-        code = getattr(inspect.unwrap(op.vjp), "__code__", None)  # type: ignore[arg-type]
+        code = _rule_code(op)
         names = () if code is None else code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         known = _with_needed[op.name] = "needed" in names
     return known
@@ -123,8 +128,8 @@ def _reads(op: Operator, inputs: int, outputs: int) -> frozenset[int]:
     known = _read_positions.get(key)
     if known is None:
         everything = frozenset(range(inputs + outputs))
-        code = getattr(inspect.unwrap(op.vjp), "__code__", None) # type: ignore[arg-type]
-        if code is None or code.co_flags & 0x04 or code.co_argcount != 1 + inputs + outputs:
+        code = _rule_code(op)
+        if code is None or code.co_flags & 0x04 or code.co_argcount < 1 + inputs + outputs:
             known = everything
         else:
             loaded: set[str] = set()
@@ -203,6 +208,8 @@ class Tape:
             self.below, "native", False
         )  # the eager fast path may append tuples of its own
         self.last_write: dict[int, Any] = {}  # id of a storage -> where it was overwritten last
+        self._readers: dict[int, list[int]] = {}  # id of a storage -> records whose rules read it
+        self._indexed = 0  # so many records are in it: it is made at writes only
         self.paused = 0  # `no_grad` blocks under way, in which nothing is recorded
         self.hooks: dict[int, list[Hook]] = {}  # by token: what to do to a value's cotangent
 
@@ -288,14 +295,17 @@ class Tape:
 
     def write(self, target: Tensor, value: Tensor) -> None:
         if self.paused:
+            storage = target._storage
+            if storage is not None and self.direct:
+                self._keep_overwritten(storage, 0)
             self.below.write(target, value)
             return
         view = target._view
         root, chain = (target, ()) if view is None else (view.root, view.chain)
         self.settle(value)
         old, value_token, before = token_of(root), token_of(value), target._token
-        if self.records and root._storage is not None:
-            self.records[-1] = _with_own_operands(self.records[-1], root._storage, value_token)
+        if root._storage is not None:
+            self._keep_overwritten(root._storage, value_token)
         self.below.write(target, value)
         if root._token == old:  # else the interpreter below has named the new value already
             root._token = new_token()
@@ -309,6 +319,22 @@ class Tape:
         if root._storage is not None:
             frame = user_frame(2)
             self.last_write[id(root._storage)] = (frame.f_code, frame.f_lasti) if frame is not None else None
+
+    def _keep_overwritten(self, storage: Any, result: int) -> None:
+        """Gives the records whose rules will read what is about to be overwritten copies of their own."""
+        records = self.records
+        if not self.direct:  # of a record kept elsewhere only the latest, that of ``x * y`` in ``x *= y``
+            if records and _makes(records[-1], result):
+                records[-1] = _with_own_operands(records[-1], storage, {})
+            return
+        readers = self._readers
+        for i in range(self._indexed, len(records)):
+            for place in _places_read(records[i]):
+                readers.setdefault(place, []).append(i)
+        self._indexed = len(records)
+        copies: dict[int, tuple[Tensor, int]] = {}
+        for i in readers.pop(id(storage), ()):
+            records[i] = _with_own_operands(records[i], storage, copies)
 
     @property
     def constant(self) -> Any:
@@ -393,24 +419,51 @@ class Tape:
                     _accumulate(grads, token, d)
 
 
-def _with_own_operands(record: Any, storage: Any, result: int) -> Any:
-    """The record of ``x * y`` in ``x *= y``, about to overwrite what its rule reads: it keeps a copy."""
+def _makes(record: Any, token: int) -> bool:
+    return token == (record[6] if type(record) is tuple else record.out_tokens[0])
+
+
+def _places_read(record: Any) -> set[int]:
+    """The storages, by id, whose elements a record's rule will read."""
+    if type(record) is tuple:
+        return set() if record[0].name in _VERSION_FREE else {id(record[1]._storage), id(record[2]._storage)}
+    if type(record) is not Record or record.op.name in _VERSION_FREE or record.op.vjp is None:
+        return set()
+    tensors = (*record.inputs, *record.outputs)
+    read = _reads(record.op, len(record.inputs), len(record.outputs))
+    return {id(tensors[i]._storage) for i in read if tensors[i]._storage is not None}
+
+
+def _with_own_operands(record: Any, storage: Any, copies: dict[int, tuple[Tensor, int]]) -> Any:
+    """The record with copies in place of tensors that lie in a storage about to be overwritten.
+
+    Args:
+        copies: those made already, by token.
+    """
+
+    def own(x: Tensor, token: int) -> tuple[Tensor, int]:
+        if token not in copies:
+            copies[token] = _copy(x, token)
+        return copies[token]
+
+    version = storage.version
     if type(record) is tuple:
         op, x, y, out, x_token, y_token, out_token, x_version, y_version = record
-        if out_token != result or op.name in _VERSION_FREE:
+        if op.name in _VERSION_FREE:
             return record
-        if x._storage is storage:
-            x, x_version = _copy(x, x_token)
-        if y._storage is storage:
-            y, y_version = _copy(y, y_token)
+        if x._storage is storage and x_version == version:
+            x, x_version = own(x, x_token)
+        if y._storage is storage and y_version == version:
+            y, y_version = own(y, y_token)
         return op, x, y, out, x_token, y_token, out_token, x_version, y_version
-    if type(record) is Record and record.out_tokens[0] == result and record.op.name not in _VERSION_FREE:
-        needed = _reads(record.op, len(record.inputs), len(record.outputs))
-        kept = list(record.inputs)
-        for i, x in enumerate(record.inputs):
-            if i in needed and x._storage is storage:
-                kept[i], record.versions[i] = _copy(x, record.in_tokens[i])
-        record.inputs = tuple(kept)
+    if type(record) is Record and record.op.name not in _VERSION_FREE:
+        tensors = [*record.inputs, *record.outputs]
+        tokens = [*record.in_tokens, *record.out_tokens]
+        count = len(record.inputs)
+        for i in _reads(record.op, count, len(record.outputs)):
+            if tensors[i]._storage is storage and record.versions[i] == version:
+                tensors[i], record.versions[i] = own(tensors[i], tokens[i])
+        record.inputs, record.outputs = tuple(tensors[:count]), tuple(tensors[count:])
     return record
 
 

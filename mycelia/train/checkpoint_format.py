@@ -17,7 +17,10 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
+import stat
+import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import BinaryIO, NamedTuple
@@ -29,6 +32,8 @@ from mycelia.ir import dtypes
 SLICE_BYTES = 512 * 2**20
 _TRAILER = b"crc_num"
 _TRAILER_BYTES = len(_TRAILER) + 10
+_TEMPORARY = re.compile(r"\.\d+\.tmp$")  # files that `write_beside` writes
+_YOUNG = 60.0  # seconds
 _TYPES = {str(dtype): dtype for dtype in dtypes.ALL}
 
 Content = np.ndarray | str
@@ -108,10 +113,12 @@ def write_beside(path: str, parts: Iterable[bytes | memoryview]) -> None:
             needed.
     """
     folder = os.path.dirname(path) or "."
+    _remove_abandoned(folder)
     temporary = f"{path}.{os.getpid()}.tmp"
     written = 0
     try:
         with open(temporary, "wb") as file:
+            _lock(file)
             for part in parts:
                 file.write(part)
                 written += len(part)
@@ -142,6 +149,46 @@ def _sync_folder(folder: str) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def _lock(file: BinaryIO) -> bool:
+    """Marks a temporary file as in use until it is closed or its process ends; False if another one has.
+
+    A process number would not do: it may be of another machine that shares the folder, or given anew.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows, which does not let an open file be removed
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _remove_abandoned(folder: str) -> None:
+    """Removes what a process that was killed while it wrote a checkpoint here has left.
+
+    Files of this process are left alone (another thread may be about to lock one), and young ones, which
+    their process may have opened this moment.
+    """
+    own = f".{os.getpid()}.tmp"
+    try:
+        names = [n for n in os.listdir(folder) if _TEMPORARY.search(n) and not n.endswith(own)]
+    except OSError:
+        return
+    for name in names:
+        path = os.path.join(folder, name)
+        try:
+            info = os.lstat(path)
+            if not stat.S_ISREG(info.st_mode) or time.time() - info.st_mtime < _YOUNG:
+                continue
+            with open(path, "r+b") as file:
+                if _lock(file):
+                    os.remove(path)
+        except OSError:
+            continue
 
 
 def _remove(path: str) -> None:

@@ -5,6 +5,7 @@ import errno
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -358,3 +359,62 @@ def test_what_cannot_be_saved(tmp_path, arguments, error, message):
     with pytest.raises(ValueError, match="encryption"):
         save_checkpoint({}, str(tmp_path / "x.ckpt"), enc_key=b"key")
     assert list(tmp_path.iterdir()) == []
+
+
+# -- processes that are killed
+SAVES_FOREVER = """
+import sys
+import numpy as np
+from mycelia.train.checkpoint_format import write_checkpoint
+i = int(sys.argv[2])
+print("ready", flush=True)
+while True:
+    i += 1
+    parts = [(f"part{k}", np.full(20000, i, np.float32)) for k in range(10)]
+    write_checkpoint(sys.argv[1], parts, checksum=True)
+"""
+
+
+def test_kill_at_any_moment_leaves_a_whole_checkpoint_and_nothing_for_long(tmp_path, monkeypatch):
+    path = tmp_path / "x.ckpt"
+    content = [(f"part{k}", np.zeros(20000, np.float32)) for k in range(10)]
+    write_checkpoint(str(path), content, checksum=True)
+    last, left = 0, 0
+    for turn in range(24):
+        saver = subprocess.Popen([sys.executable, "-c", SAVES_FOREVER, str(path), str(last)],
+                                 stdout=subprocess.PIPE)
+        assert saver.stdout is not None
+        saver.stdout.readline()
+        time.sleep(0.0005 * turn)
+        saver.kill()
+        saver.wait()
+        saver.stdout.close()
+        found = read_checkpoint(str(path))
+        values = {float(v) for array in found.values() for v in np.unique(array)}
+        assert len(found) == 10 and len(values) == 1, values
+        assert (number := values.pop()) >= last
+        last = int(number)
+        left = max(left, len(os.listdir(tmp_path)) - 1)
+    assert left, "no saver was killed while it wrote"
+    monkeypatch.setattr(checkpoint_format, "_YOUNG", 0.0)
+    write_checkpoint(str(path), content)
+    assert os.listdir(tmp_path) == ["x.ckpt"]
+
+
+def test_temporary_files_in_use_and_other_files_stay(tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoint_format, "_YOUNG", 0.0)
+    used, young = tmp_path / "y.ckpt.12345.tmp", tmp_path / "young.ckpt.12345.tmp"
+    others = [tmp_path / "notes.tmp", tmp_path / "x.ckpt.tmp", tmp_path / "data.12a.tmp"]
+    for file in (used, *others):
+        file.write_bytes(b"1")
+    (tmp_path / "folder.1.tmp").mkdir()
+    with open(used, "r+b") as file:
+        assert checkpoint_format._lock(file)
+        write_checkpoint(str(tmp_path / "x.ckpt"), [])
+        assert all(f.exists() for f in (used, *others, tmp_path / "folder.1.tmp"))
+    write_checkpoint(str(tmp_path / "x.ckpt"), [])
+    assert not used.exists() and all(f.exists() for f in others)
+    monkeypatch.undo()
+    young.write_bytes(b"1")
+    write_checkpoint(str(tmp_path / "x.ckpt"), [])
+    assert young.exists()
