@@ -111,7 +111,8 @@ class Recorder(Tape):
         if type(x) is TrackedTensor:
             return True
         if isinstance(x, Parameter):
-            return x.requires_grad and self._thread.parameters > 0
+            # Where a transformation is under way, its own tape sees to the parameters.
+            return x.requires_grad and self._thread.parameters > 0 and not dispatch.is_tracing()
         view = getattr(x, "_view", None)
         return view is not None and type(view.root) is TrackedTensor
 
@@ -130,6 +131,11 @@ class Recorder(Tape):
 
     # -- the interpreter -----------------------------------------------------------------------------------
     def bind(self, op: Operator, inputs: Sequence[Tensor], attrs: dict[str, Any]) -> Any:
+        for x in inputs:
+            if type(x) is not Tensor or x._view is not None:
+                break
+        else:
+            return self.below.bind(op, inputs, attrs)
         if op.name == "StopGradient" or not self.follows_any(inputs):
             return self.below.bind(op, inputs, attrs)
         for x in inputs:
@@ -283,9 +289,7 @@ def recorder() -> Recorder:
 
 def follows_any(tensors: Sequence[Any]) -> bool:
     """Whether gradients flow through one of the tensors outside of any transformation."""
-    return RECORDER is not None and (
-        RECORDER.follows_any(tensors) or RECORDER._thread.parameters > 0 and not RECORDER.paused
-    )
+    return RECORDER is not None and RECORDER.follows_any(tensors)
 
 
 def parameters_take_part() -> bool:

@@ -25,6 +25,7 @@ from mycelia.engine.signature import Signature
 from mycelia.ir.types import NeedsConcrete, Sym, TensorType
 from mycelia.ops import dispatch
 from mycelia.runtime.fork import ForkLock
+from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 from mycelia.trace.control_flow import stage
 from mycelia.trace.nesting import flatten, unflatten
@@ -73,6 +74,10 @@ class Specialisation:
         self.captures = trace.captures[trace.arguments :]
         given = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
         self.written = sorted(trace.written)
+        # Whether a gradient of its results by parameters makes sense; not so for an optimizer's step.
+        self.learns = any(y.dtype.is_float for y in outputs[: self.count] if isinstance(y, Tensor)) and any(
+            isinstance(x, Parameter) and x.requires_grad for x in self.captures
+        )
         self.views = _views(given) if by_root else None
         if by_root:
             given = _roots(given)
@@ -172,6 +177,8 @@ class JitFunction:
             return self.staged(*args, **kwargs)  # so that `Tensor.backward` finds its way through
         for candidate in self.specialisations.get(key, ()):
             if candidate.matches(tensors):
+                if candidate.learns and recording.follows_any(candidate.captures):
+                    return self.staged(*args, **kwargs)
                 return candidate.run(tensors)
         structure = self._structure(key)
         try:
@@ -182,6 +189,8 @@ class JitFunction:
         else:
             if len(made.types) != len(tensors):  # numbers became inputs meanwhile
                 key, leaves, tensors = self._signature(args, kwargs)
+        if made.learns and recording.follows_any(made.captures):
+            return self.staged(*args, **kwargs)
         return made.run(tensors)
 
     def _structure(self, key: tuple) -> Any:

@@ -163,3 +163,27 @@ def test_constants():
 def test_errors(act, error, message):
     with pytest.raises(error, match=message):
         act()
+
+
+def test_compiled_functions_over_parameters_let_gradients_through():
+    w = Parameter(Tensor([3.0]), name="w")
+    product = ms.jit(lambda x: (x * w).sum())
+    for _ in range(2):
+        w.grad = None
+        with ms.enable_grad():
+            loss = product(Tensor([2.0]))
+        loss.backward()
+        np.testing.assert_allclose(w.grad.asnumpy(), [2])
+
+
+def test_a_training_step_of_a_cell_records_nothing_of_its_own():
+    net = nn.Dense(2, 1)
+    optimizer = nn.Momentum(net.trainable_params(), 0.1, 0.9)
+    step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), optimizer).set_train()
+    before = net.weight.asnumpy().copy()
+    loss = step(Tensor([[1.0, 2.0]]), Tensor([[1.0]]))
+    assert not loss.requires_grad
+    assert (net.weight.asnumpy() != before).any()
+    assert "_compiled_construct" in vars(optimizer)
+    made = [s for family in vars(optimizer)["_compiled_construct"].specialisations.values() for s in family]
+    assert made and not made[0].learns
