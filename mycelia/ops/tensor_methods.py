@@ -275,8 +275,8 @@ def _as_dtype(dtype: dtypes.DType) -> Callable[[Tensor], Tensor]:
 _SAME = {
     products: "addbmm addmv addr cross inner",
     scalars: """
-        copysign deg2rad float_power fmax fmin frac gcd heaviside is_complex isneginf isposinf isreal lcm
-        ldexp logaddexp2 positive rad2deg sgn signbit sinc xdivy""",
+        copysign deg2rad float_power fmax fmin frac gcd heaviside isneginf isposinf lcm ldexp
+        logaddexp2 positive rad2deg sgn signbit sinc xdivy""",
     sliding: "fold unfold",
     E: """
         abs absolute acos acosh add addcdiv addcmul arccos arccosh arcsin arcsinh arctan arctan2 arctanh

@@ -4,11 +4,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mycelia.ir.dtypes import bool_, float64
+from mycelia.ir.dtypes import float64
 from mycelia.ops import arithmetic, comparison, exponential, rounding, selection, trigonometric
 from mycelia.ops.composite import composite
 from mycelia.ops.constants import like
-from mycelia.ops.function.creating import ones_like
 from mycelia.ops.function.elementwise import (
     cast,
     div,
@@ -25,9 +24,8 @@ from mycelia.tensor.tensor import Tensor
 
 __all__ = [
     "approximate_equal", "cbrt", "copysign", "deg2rad", "fix", "float_power", "fmax", "fmin", "frac", "gcd",
-    "heaviside", "is_complex", "is_floating_point", "is_nonzero", "isneginf", "isposinf", "isreal", "lcm",
-    "ldexp", "logaddexp2", "positive", "rad2deg", "sgn", "signbit", "sinc", "truncate_div", "truncate_mod",
-    "xdivy",
+    "heaviside", "is_floating_point", "is_nonzero", "isneginf", "isposinf", "lcm", "ldexp", "logaddexp2",
+    "positive", "rad2deg", "sgn", "signbit", "sinc", "truncate_div", "truncate_mod", "xdivy",
 ]
 
 
@@ -236,11 +234,6 @@ def is_floating_point(input: Any) -> bool:
     return as_tensor("is_floating_point", input).dtype.is_float
 
 
-def is_complex(input: Any) -> bool:
-    """Whether the elements are complex numbers."""
-    return as_tensor("is_complex", input).dtype.kind == "c"
-
-
 def is_nonzero(input: Any) -> bool:
     """Whether the one element is not 0.
 
@@ -251,9 +244,3 @@ def is_nonzero(input: Any) -> bool:
     if x.size != 1:
         raise ValueError(f"is_nonzero: the input must have one element. Received: {x.type}")
     return bool(x != 0)
-
-
-def isreal(input: Any) -> Tensor:
-    """Whether elements have no imaginary part."""
-    x = as_tensor("isreal", input)
-    return comparison.Equal(x.imag(), like(0, x.imag())) if is_complex(x) else ones_like(cast(x, bool_))
