@@ -381,7 +381,7 @@ def multinomial(
     input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None
 ) -> Tensor:
     """Indices drawn with the probabilities of the last axis."""
-    return _seeded(generator, drawing.multinomial, input, num_samples, replacement)
+    return cast(_seeded(generator, drawing.multinomial, input, num_samples, replacement), int64)
 
 
 def randint_like(input: Tensor, *args: Any, dtype: Any = None, device: Any = None) -> Tensor:

@@ -403,6 +403,19 @@ def flat_index(indices: Sequence[Any], extents: Sequence[Dim]) -> Any:
     return flat if outside is None or len(indices) == 1 else Select(outside, flat * 0 + whole, flat)
 
 
+def places_of_nonzero(x: np.ndarray) -> np.ndarray:
+    """One row of indices for each element that is not 0, in row-major order (faster than np.argwhere)."""
+    left = np.flatnonzero(x)
+    rows = np.empty((left.size, x.ndim), np.int64)
+    for axis in reversed(range(1, x.ndim)):
+        above = left // x.shape[axis]
+        rows[:, axis] = left - above * x.shape[axis]
+        left = above
+    if x.ndim:
+        rows[:, 0] = left
+    return rows
+
+
 @operator("NonZero")
 class NonZero:
     """The indices of the elements that are not zero, one row each, in row-major order: how many is known when
@@ -414,7 +427,7 @@ class NonZero:
         return TensorType(dtypes.int64, (Sym(lo=0, hi=bound, bounded=True), x.ndim))
 
     vjp = no_gradient
-    def reference(x): return np.argwhere(x).astype(np.int64)
+    def reference(x): return places_of_nonzero(x)
 
     def samples():
         for dtype in ALL:

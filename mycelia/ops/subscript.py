@@ -156,6 +156,9 @@ def getitem(x: Tensor, key: Any) -> Tensor:
         IndexError: out of range, or too many indices.
         TypeError: an item that cannot index.
     """
+    if isinstance(key, Tensor) and key.dtype is bool_ and key.ndim > 1 and key.shape == x.shape[: key.ndim]:
+        # one flat mask is quicker than indices for each axis
+        x, key = reshape(x, key.size, *x.shape[key.ndim :]), reshape(key, key.size)
     items, apart = _expanded(x, key)
     if not any(isinstance(item, Tensor) for item in items):
         return _basic(x, items)

@@ -108,7 +108,7 @@ def bernoulli(input: Any, p: Any = 0.5, seed: int | None = None) -> Tensor:
 
 
 def multinomial(input: Any, num_samples: int, replacement: bool = True, seed: int | None = None) -> Tensor:
-    """Indices drawn with the probabilities of the last axis (any positive scale), int64.
+    """Indices drawn with the probabilities of the last axis (any positive scale), int32.
 
     Without replacement an index is drawn at most once (the Gumbel trick: Efraimidis and Spirakis 2006).
     """
@@ -119,9 +119,9 @@ def multinomial(input: Any, num_samples: int, replacement: bool = True, seed: in
     if replacement:
         shape = (*x.shape[:-1], int(num_samples), x.shape[-1])
         noise = -log(-log(rand(*shape, seed=seed) + 1e-20))
-        return argmax(expand_dims(log(x), -2) + noise, -1)
+        return cast(argmax(expand_dims(log(x), -2) + noise, -1), dtypes.int32)
     noise = -log(-log(rand(*x.shape, seed=seed) + 1e-20))
-    return cast(topk(log(x) + noise, int(num_samples))[1], int64)
+    return topk(log(x) + noise, int(num_samples))[1]
 
 
 def dropout(input: Any, p: float = 0.5, training: bool = True, seed: int | None = None) -> Tensor:

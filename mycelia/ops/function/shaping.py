@@ -479,7 +479,7 @@ def rows_of_nonzero(x: Tensor) -> Tensor:
     elements, else in the graph, with an extent that is known only when it runs."""
     if x._storage is None:
         return indexing.NonZero(x)
-    return constant(np.argwhere(x.asnumpy()).astype(np.int64))
+    return constant(indexing.places_of_nonzero(x.asnumpy()))
 
 
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
