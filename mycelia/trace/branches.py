@@ -281,6 +281,7 @@ def _loop(cond: Function, body: Function, names: Sequence[str], state: tuple) ->
         test_trace, body_trace = Trace("cond", inner=True), Trace("body", inner=True)
         for trace in (test_trace, body_trace):
             trace.arguments_of = [trace.argument(t) for t in carried]  # type: ignore[attr-defined]
+            trace.changing = range(len(start), len(carried))
         with dispatch.interpreting(under_same_policy(test_trace)):
             arguments = test_trace.arguments_of[: len(start)]  # type: ignore[attr-defined]
             test = test_trace.value_of(_predicate(_as_tensor(cond(*with_state(arguments))), "while"))

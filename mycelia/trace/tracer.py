@@ -9,7 +9,7 @@ its root, and a view whose root was written since is derived anew when it is rea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from types import FrameType
 from typing import Any
 
@@ -143,6 +143,7 @@ class Trace:
         self.captures: list[Tensor] = []
         self.arguments = 0
         self.written: dict[int, Tensor] = {}  # captures that were overwritten, by input index
+        self.changing: Container[int] = ()  # input indices of what an earlier turn of a loop may have written
         self._values: dict[int, Value] = {}  # id of a captured tensor -> current value
         self._inputs: dict[int, int] = {}  # id of a captured tensor -> input index
         self._tokens: list[tuple[Tensor, int | None]] = []
@@ -175,6 +176,10 @@ class Trace:
             root = self.capture(tensor._view.root)
             with dispatch.interpreting(self):
                 return apply_chain(TracedTensor(self, root), tensor._view.chain).value
+        if self.inner and tensor._view is not None and self._is_written(tensor._view.root):
+            root = TracedTensor(self, self.capture(tensor._view.root))
+            with dispatch.interpreting(self):
+                return apply_chain(root, tensor._view.chain).value
         known = self._values.get(id(tensor))
         if known is not None:
             return known
@@ -185,6 +190,13 @@ class Trace:
         value = self.graph.input(tensor.type, name or _input_name(tensor, len(self.captures)))
         self._adopt(tensor, value)
         return value
+
+    def _is_written(self, root: Tensor) -> bool:
+        """Whether a subgraph overwrites a tensor from outside, so that views of it must follow."""
+        if id(root) not in self._inputs and root._storage is not None:
+            root = self._by_memory.get(memory_key(root), root)
+        index = self._inputs.get(id(root))
+        return index is not None and (index in self.written or index in self.changing)
 
     def _adopt(self, tensor: Tensor, value: Value) -> None:
         self._inputs[id(tensor)] = len(self.captures)

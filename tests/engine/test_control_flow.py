@@ -205,3 +205,58 @@ def test_reading_a_traced_tensor_says_why_not():
         RuntimeError, match=r"(?s)asnumpy\(\) of a traced tensor.*test_control_flow.py:\d+.*outside"
     ):
         ms.jit(function)(Tensor(np.ones(2)))
+
+
+# -- writes in branches and loops, seen through every name of the memory
+def of_an_argument_by_index(x, n):
+    i = Tensor(0)
+    while i < n:
+        x[i] = x[i] * 2 + i
+        i = i + 1
+    return x * 1
+
+
+def before_and_after_in_a_branch(x, n):
+    before = after = x.sum()
+    if before > 0:
+        before = x.sum()
+        x[0] = 10.0
+        after = x.sum()
+    return before * 1000 + after * n
+
+
+def of_a_view_in_a_branch(x, n):
+    y = x * n
+    v = y[1:]
+    total = y.sum()
+    if total > 0:
+        v.mul_(2.0)
+        total = y.sum()
+    return total + v.sum() * 100
+
+
+def of_a_view_in_a_loop(x, n):
+    y = x * 1
+    v = y[1:]
+    i = Tensor(0)
+    while i < n:
+        y[0:1] = y[0:1] + v[0:1]
+        v.mul_(2.0)
+        i = i + 1
+    return y * 1 + v.sum() * 100
+
+
+@pytest.mark.parametrize(
+    "function",
+    [of_an_argument_by_index, before_and_after_in_a_branch, of_a_view_in_a_branch, of_a_view_in_a_loop],
+)
+def test_writes_in_branches_and_loops_are_seen_by_later_reads_there(function):
+    results, arguments = [], []
+    for f in (function, ms.jit(function)):
+        x = Tensor(np.array([1.0, 2.0, 3.0]))
+        results.append(f(x, Tensor(2)).asnumpy())
+        arguments.append(x.asnumpy())
+    np.testing.assert_array_equal(results[1], results[0])
+    np.testing.assert_array_equal(arguments[1], arguments[0])
+    if function is of_an_argument_by_index:
+        np.testing.assert_array_equal(results[1], [2, 5, 3])
