@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mycelia.dataset import config, samplers, transforms, vision
+from mycelia.dataset import config, samplers, text, transforms, vision
 from mycelia.dataset.bucketing import BucketBatchByLengthDataset
 from mycelia.dataset.dataset import Dataset
 from mycelia.dataset.image_folder import ImageFolderDataset
@@ -108,6 +108,7 @@ __all__ = [
     "ZipDataset",
     "config",
     "samplers",
+    "text",
     "transforms",
     "vision",
     "zip",

@@ -85,7 +85,8 @@ class MnistDataset(_LabelledImages):
 
     Args:
         dataset_dir: the folder with ``train-images-idx3-ubyte``, ``train-labels-idx1-ubyte`` and the same for
-            ``t10k``; each may also be there packed, as ``...-ubyte.gz``.
+            ``t10k``, themselves or in folders ``train`` and ``test``; each may also be there packed, as
+            ``...-ubyte.gz``.
         usage: ``"train"``, ``"test"``, or ``"all"`` (default) for what the folder holds.
         num_samples, shuffle, sampler, num_shards, shard_id: which images in which order; shuffled by default.
         num_parallel_workers, cache: accepted; images are read from mapped memory.
@@ -105,7 +106,8 @@ class MnistDataset(_LabelledImages):
         stems = {"train": ["train"], "test": ["t10k"], "all": ["t10k", "train"]}[self.usage]
         parts = []
         for stem in stems:
-            images, labels = self._find(f"{stem}-images-idx3-ubyte"), self._find(f"{stem}-labels-idx1-ubyte")
+            images = self._find(stem, f"{stem}-images-idx3-ubyte")
+            labels = self._find(stem, f"{stem}-labels-idx1-ubyte")
             if images is None and labels is None:
                 continue
             if images is None or labels is None:
@@ -123,8 +125,9 @@ class MnistDataset(_LabelledImages):
                                f"{', '.join(sorted(os.listdir(self.dataset_dir))[:8]) or 'nothing'}")
         return parts
 
-    def _find(self, name: str) -> str | None:
-        paths = (os.path.join(self.dataset_dir, name + ending) for ending in ("", ".gz"))
+    def _find(self, stem: str, name: str) -> str | None:
+        folders = (self.dataset_dir, os.path.join(self.dataset_dir, "train" if stem == "train" else "test"))
+        paths = (os.path.join(folder, name + ending) for folder in folders for ending in ("", ".gz"))
         return next((path for path in paths if os.path.exists(path)), None)
 
 
@@ -142,12 +145,16 @@ class _Cifar(_LabelledImages):
     """Images in CIFAR's binary files: labels of a byte each, then the planes of red, green and blue."""
 
     _files: dict[str, list[str]] = {}  # for each usage
+    _unpacked = ""  # the folder that the published archive makes
     _label_names: list[str] = []
     _label_limits: list[int] = []
 
     def __init__(self, dataset_dir: str, usage: str | None = None, num_samples: int | None = None,
                  num_parallel_workers: int | None = None, shuffle: bool | None = None, sampler: Any = None,
                  num_shards: int | None = None, shard_id: int | None = None, cache: Any = None) -> None:
+        if isinstance(dataset_dir, (str, os.PathLike)):
+            inner = os.path.join(os.fspath(dataset_dir), self._unpacked)
+            dataset_dir = inner if os.path.isdir(inner) else dataset_dir
         super().__init__(dataset_dir, usage, num_samples, shuffle, sampler, num_shards, shard_id,
                          num_parallel_workers)
 
@@ -201,7 +208,7 @@ class Cifar10Dataset(_Cifar):
 
     Args:
         dataset_dir: the folder with ``data_batch_1.bin`` to ``data_batch_5.bin`` and ``test_batch.bin`` (the
-            binary version).
+            binary version), or the one above it.
         usage: ``"train"``, ``"test"``, or ``"all"`` (default, with a warning) for what the folder holds.
         num_samples, shuffle, sampler, num_shards, shard_id: which images in which order; shuffled by default.
         num_parallel_workers, cache: accepted; images are read from mapped memory.
@@ -214,6 +221,7 @@ class Cifar10Dataset(_Cifar):
 
     _files = {"train": [f"data_batch_{i}.bin" for i in range(1, 6)], "test": ["test_batch.bin"]}
     _label_names, _label_limits = ["label"], [9]
+    _unpacked = "cifar-10-batches-bin"
 
 
 class Cifar100Dataset(_Cifar):
@@ -235,3 +243,4 @@ class Cifar100Dataset(_Cifar):
     _files = {"train": ["train.bin"], "test": ["test.bin"]}
     _label_names, _label_limits = ["coarse_label", "fine_label"], [19, 99]
     _classes = 100
+    _unpacked = "cifar-100-binary"

@@ -95,6 +95,20 @@ def test_cifar100(tmp_path):
         rows(ds.Cifar100Dataset(str(tmp_path), usage="train"))
 
 
+def test_folders_above_the_files(tmp_path):
+    (tmp_path / "cifar-100-binary").mkdir()
+    cifar100(tmp_path / "cifar-100-binary" / "train.bin", 4)
+    assert len(ds.Cifar100Dataset(str(tmp_path), usage="train")) == 4
+    for part, stem, count in (("train", "train", 3), ("test", "t10k", 2)):
+        (tmp_path / part).mkdir()
+        head = struct.pack(">4B3I", 0, 0, 8, 3, count, 28, 28)
+        (tmp_path / part / f"{stem}-images-idx3-ubyte").write_bytes(head + bytes(784 * count))
+        head = struct.pack(">4BI", 0, 0, 8, 1, count)
+        (tmp_path / part / f"{stem}-labels-idx1-ubyte").write_bytes(head + bytes(count))
+    assert len(ds.MnistDataset(str(tmp_path), usage="train")) == 3
+    assert len(ds.MnistDataset(str(tmp_path), usage="test")) == 2 and len(ds.MnistDataset(str(tmp_path))) == 5
+
+
 # -- text and CSV ------------------------------------------------------------------------------------------
 @pytest.fixture
 def texts(tmp_path):

@@ -1,0 +1,48 @@
+"""Operations on text (`mindspore.dataset.text`)."""
+
+from mycelia.dataset.text.tokenizers import (
+    AddToken,
+    BasicTokenizer,
+    BertTokenizer,
+    CaseFold,
+    Ngram,
+    NormalizeForm,
+    NormalizeUTF8,
+    PythonTokenizer,
+    RegexReplace,
+    RegexTokenizer,
+    SlidingWindow,
+    ToNumber,
+    Truncate,
+    TruncateSequencePair,
+    UnicodeCharTokenizer,
+    WhitespaceTokenizer,
+    WordpieceTokenizer,
+    to_bytes,
+    to_str,
+)
+from mycelia.dataset.text.vocab import Lookup, Vocab
+
+__all__ = [
+    "AddToken",
+    "BasicTokenizer",
+    "BertTokenizer",
+    "CaseFold",
+    "Lookup",
+    "Ngram",
+    "NormalizeForm",
+    "NormalizeUTF8",
+    "PythonTokenizer",
+    "RegexReplace",
+    "RegexTokenizer",
+    "SlidingWindow",
+    "ToNumber",
+    "Truncate",
+    "TruncateSequencePair",
+    "UnicodeCharTokenizer",
+    "Vocab",
+    "WhitespaceTokenizer",
+    "WordpieceTokenizer",
+    "to_bytes",
+    "to_str",
+]
