@@ -12,6 +12,7 @@ from mycelia.ops import (  # noqa: F401  (importing a family registers its opera
     arithmetic,
     combining,
     comparison,
+    complex_numbers,
     control,
     convolution,
     creation,
@@ -71,6 +72,7 @@ from mycelia.ops.function import (
     sequences,
     shaping,
     sliding,
+    spectral,
     windows,
 )
 from mycelia.ops.generator import Generator, default_generator
@@ -142,6 +144,7 @@ for _module in (
     scattering,
     sequences,
     sliding,
+    spectral,
     windows,
 ):
     _FUNCTIONS[_module] = " ".join(_module.__all__)
