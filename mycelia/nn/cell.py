@@ -48,8 +48,19 @@ class Members(dict):
     def __delitem__(self, name: str) -> None:
         global attribute_epoch
         attribute_epoch += 1
+        if self.shows(name):
+            del self.attributes[name]
         super().__delitem__(name)
-        self.attributes.pop(name, None)
+
+    def hide(self, name: str, value: Any) -> None:
+        """Takes in a member that is no attribute, so that its name stays free for one."""
+        global attribute_epoch
+        attribute_epoch += 1
+        super().__setitem__(name, value)
+
+    def shows(self, name: str) -> bool:
+        """Whether a name's member is the attribute of that name."""
+        return name in self and self.attributes.get(name, self) is self[name]
 
     def update(self, *others: Any, **named: Any) -> None:
         for name, value in dict(*others, **named).items():
@@ -174,7 +185,7 @@ class Cell(CellState, DeviceWishes):
     def _set_plain(self, name: str, value: Any) -> None:
         global attribute_epoch
         attributes = self.__dict__
-        if name in self._params:
+        if self._params.shows(name):
             self._overwrite_parameter(name, value)
             return
         if name in self._cells:
@@ -206,7 +217,7 @@ class Cell(CellState, DeviceWishes):
 
     def __delattr__(self, name: str) -> None:
         global attribute_epoch
-        if name in self._params:
+        if self._params.shows(name):
             del self._params[name]
         elif name in self._cells:
             del self._cells[name]
@@ -260,7 +271,7 @@ class Cell(CellState, DeviceWishes):
                 "insert_child_to_cell: child_name must be a non-empty string without a dot. Received: "
                 f"{child_name!r}"
             )
-        if child_name in self._params:
+        if self._params.shows(child_name):
             raise KeyError(
                 f"insert_child_to_cell: {type(self).__name__}.{child_name} exists and is a Parameter, not a "
                 "Cell"
@@ -509,17 +520,21 @@ class Cell(CellState, DeviceWishes):
 
     # -- copies --------------------------------------------------------------------------------------------
     def __getstate__(self) -> dict[str, Any]:
-        members = {*self._params, *self._cells}
-        state = {k: v for k, v in self.__dict__.items() if k not in members and k != "_compiled_construct"}
-        state["_params"], state["_cells"] = dict(self._params), dict(self._cells)
+        kinds = {"_params": self._params, "_cells": self._cells}
+        shown = {name for members in kinds.values() for name in members if members.shows(name)}
+        state = {k: v for k, v in self.__dict__.items() if k not in shown and k != "_compiled_construct"}
+        state.update({kind: dict(members) for kind, members in kinds.items()}, _shown=shown)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         attributes = self.__dict__
-        attributes.update({k: v for k, v in state.items() if k not in ("_params", "_cells")})
-        for kind in ("_params", "_cells"):
-            attributes[kind] = Members(attributes)
-            attributes[kind].update(state[kind])
+        kinds = {kind: state[kind] for kind in ("_params", "_cells")}
+        shown = state["_shown"]
+        attributes.update({k: v for k, v in state.items() if k not in kinds and k != "_shown"})
+        for kind, held in kinds.items():
+            members = attributes[kind] = Members(attributes)
+            for name, value in held.items():
+                (members.__setitem__ if name in shown else members.hide)(name, value)
 
 
 _COMPARED = (bool, int, float, str, type(None))
@@ -541,4 +556,5 @@ def _insert_parameters(cell: Cell, parameters: ParameterTuple) -> None:
                 "give each a name "
                 f"of its own with Parameter(..., name=...)"
             )
-        cell.insert_param_to_cell(parameter.name, parameter, check_name_contain_dot=False)
+        if not cell._params.shows(parameter.name):
+            cell._params.hide(parameter.name, parameter)

@@ -267,3 +267,24 @@ def test_training_step_lowers_the_loss():
     y = x @ np.array([[1.0], [-2.0], [0.5], [0.0]], np.float32)
     losses = [float(step(Tensor(x), Tensor(y)).asnumpy()) for _ in range(60)]
     assert losses[-1] < losses[0] / 20
+
+
+def test_items_of_a_tuple_leave_their_names_to_attributes():
+    class Holder(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.pair = ms.ParameterTuple([Parameter(Tensor([1.0]), name=n) for n in ("beta", "rate")])
+            self.beta = 0.9
+
+        def construct(self, x):
+            return x * self.beta + self.pair[0]
+
+    for holder in (Holder(), copy.deepcopy(Holder())):
+        assert holder.beta == 0.9
+        assert [p.name for p in holder.get_parameters()] == ["beta", "rate"]
+        assert not hasattr(holder, "rate")
+        assert holder(Tensor([10.0])).asnumpy().tolist() == [10.0]
+    p = [Parameter(Tensor([1.0]), name=n) for n in ("beta1", "beta2", "momentum", "loss_scale", "parameters")]
+    for optimizer in (nn.Adam(p, 0.1), nn.Momentum(p, 0.1, 0.9), nn.RMSProp(p, 0.1)):
+        optimizer(tuple(Tensor([1.0]) for _ in p))
+    assert all(q.asnumpy()[0] < 1 for q in p)
