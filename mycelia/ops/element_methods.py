@@ -137,7 +137,7 @@ _SAME: dict[Any, str] = {
         aminmax bincount cov diff histc kthvalue msort nanmean nanmedian nanquantile nansum quantile
         searchsorted unique_consecutive unique_with_pad""",
     decompositions: """
-        cholesky cholesky_inverse cholesky_solve det geqrf inverse log_matrix_determinant logdet lstsq
+        cholesky cholesky_inverse cholesky_solve det eigvals geqrf inverse log_matrix_determinant logdet lstsq
         lu_solve matrix_determinant matrix_power orgqr ormqr pinv qr slogdet svd""",
     distributions: "bernoulli_ exponential_ normal_ random_ random_categorical uniform_",
     drawing: "multinomial",

@@ -26,6 +26,7 @@ _PLAIN: dict[str, Function] = {
     "Real": spectral.real,
     "Bincount": finding.bincount,
     "DiagPart": arranging.diagonal,
+    "Eig": decompositions.eig,
     "Erfinv": elementwise.erfinv,
     "GatherV2": shaping.gather,
     "LogMatrixDeterminant": decompositions.slogdet,

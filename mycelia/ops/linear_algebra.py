@@ -12,6 +12,7 @@ import numpy as np
 from mycelia.ir import dtypes
 from mycelia.ir.types import Dim, TensorType
 from mycelia.ops.batching import all_at_front, at_front
+from mycelia.ops.complex_numbers import WHOLE
 from mycelia.ops.constants import like
 from mycelia.ops.definition import operator
 from mycelia.ops.inference import require_dtypes, wrong_shape
@@ -461,4 +462,31 @@ class MatrixExp:
     batch = _batch(lambda: MatrixExp)
     reference = _wide(_exponential)
     samples = _square_samples()
+    errors = _errors()
+
+
+def _eig(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    w, v = np.linalg.eig(x.astype(np.float64))
+    kind = WHOLE[dtypes.from_numpy_dtype(x.dtype)].numpy
+    return w.astype(kind), v.astype(kind)
+
+
+@operator("Eig", num_outputs=2)
+class Eig:
+    """The eigenvalues of any square matrices, and the eigenvectors as columns; complex, in no order."""
+
+    def infer(x: TensorType) -> tuple[TensorType, TensorType]:
+        dtype = WHOLE[require_matrices("Eig", (x,)).dtype]
+        return TensorType(dtype, x.shape[:-1]), TensorType(dtype, x.shape)
+
+    def vjp(g, x, w, v):
+        raise NotImplementedError("Eig: has no gradient. For symmetric matrices use eigh, which has one")
+
+    batch = _batch(lambda: Eig)
+    reference = staticmethod(_eig)
+
+    def samples():
+        for sample in _square_samples()():
+            yield Sample(sample.inputs, gradient=False, tolerance=50.0)
+
     errors = _errors()

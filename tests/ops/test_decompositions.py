@@ -36,6 +36,8 @@ CASES = {
     "svd": (lambda a: (lambda s, u, v: (u * s) @ v.T)(*ops.svd(a)), lambda a: a, (TALL,)),
     "singular values": (lambda a: ops.svd(a, compute_uv=False), lambda a: np.linalg.svd(a)[1], (A,)),
     "eigh": (lambda a: (lambda w, v: (v * w) @ v.T)(*ops.eigh(a)), lambda a: a, (SPD,)),
+    "eig": (lambda a: (lambda w, v: ops.real(a.astype(ms.complex64) @ v - v * w))(*ops.eig(a)),
+            lambda a: a * 0, (SPD,)),
     "pinv": (ops.pinv, np.linalg.pinv, (TALL,)),
     "lstsq": (ops.lstsq, lambda a, b: np.linalg.lstsq(a, b, rcond=None)[0], (TALL, RNG.standard_normal((5, 2))
               .astype(np.float32))),

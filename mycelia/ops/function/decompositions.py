@@ -18,7 +18,7 @@ from mycelia.ops.selection import Select
 from mycelia.tensor.tensor import Tensor
 
 __all__ = [
-    "cholesky", "cholesky_inverse", "cholesky_solve", "det", "eigh", "geqrf", "inverse",
+    "cholesky", "cholesky_inverse", "cholesky_solve", "det", "eig", "eigh", "eigvals", "geqrf", "inverse",
     "log_matrix_determinant", "logdet", "lstsq", "lu_factor", "lu_solve", "lu_unpack", "matrix_determinant",
     "matrix_exp", "matrix_norm", "matrix_power", "matrix_solve", "orgqr", "ormqr", "pinv", "qr", "slogdet",
     "solve_triangular", "svd", "vector_norm",
@@ -116,6 +116,16 @@ def eigh(A: Any, UPLO: str = "L") -> tuple[Tensor, Tensor]:
     if UPLO not in ("L", "U"):
         raise ValueError(f"eigh: UPLO must be 'L' or 'U'. Received: UPLO={UPLO!r}")
     return la.Eigh(x if UPLO == "L" else swapaxes(x, -1, -2))
+
+
+def eig(A: Any) -> tuple[Tensor, Tensor]:
+    """The eigenvalues of square matrices, and the eigenvectors as columns; complex, in no order."""
+    return la.Eig(require_tensor("eig", A))
+
+
+def eigvals(A: Any) -> Tensor:
+    """The eigenvalues of square matrices; complex, in no order."""
+    return eig(A)[0]
 
 
 def pinv(x: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Tensor:

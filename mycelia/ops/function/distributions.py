@@ -20,8 +20,9 @@ from mycelia.ops.selection import Select
 from mycelia.tensor.tensor import Tensor
 
 __all__ = [
-    "choice_with_mask", "gamma", "laplace", "multinomial_with_replacement", "poisson", "random_categorical",
-    "random_gamma", "random_poisson", "shuffle", "standard_laplace",
+    "bernoulli_", "choice_with_mask", "exponential_", "gamma", "laplace",
+    "multinomial_with_replacement", "normal_", "poisson", "random_", "random_categorical",
+    "random_gamma", "random_poisson", "shuffle", "standard_laplace", "uniform_",
 ]
 
 
