@@ -209,6 +209,7 @@ class Tape:
         )  # the eager fast path may append tuples of its own
         self.last_write: dict[int, Any] = {}  # id of a storage -> where it was overwritten last
         self._readers: dict[int, list[int]] = {}  # id of a storage -> records whose rules read it
+        self._aliased: dict[int, tuple[Tensor, int, int]] = {}  # by id: a root, its token, that of its twin
         self._indexed = 0  # so many records are in it: it is made at writes only
         self.paused = 0  # `no_grad` blocks under way, in which nothing is recorded
         self.hooks: dict[int, list[Hook]] = {}  # by token: what to do to a value's cotangent
@@ -226,7 +227,10 @@ class Tape:
         if direct:
             self.records.append(Record(op, attrs, kept, outputs))
         else:
-            self.note(Record(op, attrs, kept, tuple([self.keep_result(y) for y in outputs])), outputs)
+            record = Record(op, attrs, kept, tuple([self.keep_result(y) for y in outputs]))
+            if op.subgraphs and self._aliased:  # what a branch writes to it takes by its root
+                record.in_tokens = [self._before(x) for x in inputs]
+            self.note(record, outputs)
         if op.name in VIEW_OPERATORS:
             view = outputs[0]._view
             if view is not None:
@@ -278,8 +282,15 @@ class Tape:
             twin = Tensor.wrap(x._storage, x._shape, x._dtype, x._strides, x._offset)
         root, chain = (x, ()) if x._view is None else (x._view.root, x._view.chain)
         twin._view = View(root, chain, token_of(root))
+        if not chain:
+            self._aliased[id(root)] = root, token_of(root), token_of(twin)
         self.link(x, twin)
         return twin
+
+    def _before(self, root: Tensor) -> int:
+        """The token of what a write is about to change, which is the argument's own if it is its memory."""
+        _, token, own = self._aliased.get(id(root), (None, None, 0))
+        return own if token == token_of(root) else token_of(root)
 
     def link(self, x: Tensor, twin: Tensor) -> None:
         """Notes in the tapes below that a new tensor, told from the other here, is the same value to them."""
@@ -304,13 +315,14 @@ class Tape:
         root, chain = (target, ()) if view is None else (view.root, view.chain)
         self.settle(value)
         old, value_token, before = token_of(root), token_of(value), target._token
+        changed = self._before(root)
         if root._storage is not None:
             self._keep_overwritten(root._storage, value_token)
         self.below.write(target, value)
         if root._token == old:  # else the interpreter below has named the new value already
             root._token = new_token()
         new = token_of(root)
-        self.note(WriteRecord(root, chain, old, value_token, new), (root,))
+        self.note(WriteRecord(root, chain, changed, value_token, new), (root,))
         if view is not None:
             if target._token == before:
                 target._token = new_token()

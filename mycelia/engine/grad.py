@@ -79,17 +79,19 @@ def value_and_grad(
                 operands[p] = map_leaves(
                     lambda leaf, what=what: tape.alias(differentiable(leaf, what)), args[p]
                 )
+            leaves: list[Tensor] = []
+            structures = [flatten(operands[p], leaves) for p in positions]
+            tokens = [token_of(x) for x in leaves]  # now: the function may write to its arguments
             result = staged(fn)(*operands, **kwargs)
             roots = _roots(result, has_aux, fn)
             for y in roots:  # views of what was written since
                 tape.settle(y)
-        leaves: list[Tensor] = []
-        structures = [flatten(operands[p], leaves) for p in positions]
         originals: list[Tensor] = []
         for p in positions:
             flatten(args[p], originals)
         wanted = [*leaves, *(parameters or ())]
-        got = tape.backward(roots, _seeds(seeds, roots, fn), [token_of(x) for x in wanted])
+        tokens += [token_of(p) for p in parameters or ()]
+        got = tape.backward(roots, _seeds(seeds, roots, fn), tokens)
         got = [hooked(x, g) for x, g in zip([*originals, *(parameters or ())], got)]
         filled = [zeros_like(x) if g is None else g for x, g in zip(wanted, got)]
         if parameters is not None:
@@ -185,16 +187,17 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool
             map_leaves(lambda leaf: tape.alias(differentiable(leaf, f"an input of {name_of(fn)}")), x)
             for x in inputs
         )
+        leaves: list[Tensor] = []
+        structures = [flatten(x, leaves) for x in operands]
+        tokens = [token_of(x) for x in leaves]
         result = staged(fn)(*operands)
         outputs, aux = split_aux(result, fn) if has_aux else (result, None)
         roots: list[Any] = []
         flatten(outputs, roots)
         for y in roots:
             tape.settle(differentiable(y, f"the result of {name_of(fn)}"))
-    leaves: list[Tensor] = []
-    structures = [flatten(x, leaves) for x in operands]
     wanted = [*leaves, *(parameters or ())]
-    tokens = [token_of(x) for x in wanted]
+    tokens += [token_of(p) for p in parameters or ()]
 
     def pull(*cotangents: Any) -> Any:
         given: list[Any] = []

@@ -131,9 +131,8 @@ class Trace:
         arguments: how many of them are arguments; those come first.
         by_root: views from outside enter as their root and the operators that make the view, so that what is
             written to one is seen in all others.
-        inner: a subgraph of control flow: writes to captured tensors are then values, which the caller
-            hands out, and no
-            ``Assign`` nodes.
+        inner: a subgraph of control flow: what is written to captured tensors is then handed out by the
+            caller.
     """
 
     def __init__(self, name: str = "main", inner: bool = False, by_root: bool = False) -> None:
@@ -266,11 +265,9 @@ class Trace:
                 self._set_root(root._view.root, new)
             root.value = new
         else:
-            old = self.capture(root)
+            self.capture(root)
             owner = root if id(root) in self._inputs else self._by_memory[memory_key(root)]
-            self._values[id(owner)] = (
-                new if self.inner else self.graph.add("Assign", old, new, loc=user_location(2)).output
-            )
+            self._values[id(owner)] = new
             self.written[self._inputs[id(owner)]] = owner
         root._token = new_token()
 
@@ -285,9 +282,10 @@ class Trace:
 
     # -- the end -------------------------------------------------------------------------------------------
     def finish(self, outputs: Sequence[Tensor]) -> Graph:
-        """Sets the graph's outputs. Writes to captured tensors are still ``Assign`` nodes:
-        `passes.functionalise`."""
+        """Sets the graph's outputs, and what written inputs hold at the end. No ``Assign`` node says
+        when they were: a gradient may still ask for the value before."""
         self.graph.outputs = [self.value_of(x) for x in outputs]
+        self.graph.writes = {index: self._values[id(owner)] for index, owner in self.written.items()}
         return self.graph
 
 

@@ -173,3 +173,39 @@ def test_an_update_within_no_grad_leaves_the_records_alone(mode):
         return z
 
     np.testing.assert_allclose(mode(ms.grad(function))(x()).asnumpy(), [8, 16])
+
+
+def _element(x):
+    x[0] = x[1] * x[1]
+    return (x * x).sum()
+
+
+def _whole(x):
+    x.mul_(x)
+    return (x * x).sum()
+
+
+def _view(x):
+    x[1:].mul_(x[0:1])
+    return (x * x).sum()
+
+
+@pytest.mark.parametrize(
+    "function, expected",
+    [(_element, [0, 36]), (_whole, [4, 32]), (_view, [10, 4])],
+    ids=["one", "all", "view"],
+)
+def test_gradients_by_an_argument_that_is_written_are_by_what_was_passed(mode, function, expected):
+    np.testing.assert_allclose(mode(ms.grad(function))(x()).asnumpy(), expected)
+
+
+def test_a_rule_reads_a_parameter_as_it_was(mode):
+    p = Parameter(Tensor(np.array([3.0, 4.0])), name="p")
+
+    def function(x):
+        y = x * p
+        p.mul_(2.0)
+        return y.sum()
+
+    np.testing.assert_allclose(mode(ms.grad(function))(x()).asnumpy(), [3, 4])
+    np.testing.assert_allclose(p.asnumpy(), [6, 8])

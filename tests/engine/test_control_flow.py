@@ -260,3 +260,25 @@ def test_writes_in_branches_and_loops_are_seen_by_later_reads_there(function):
     np.testing.assert_array_equal(arguments[1], arguments[0])
     if function is of_an_argument_by_index:
         np.testing.assert_array_equal(results[1], [2, 5, 3])
+
+
+def _element_in_a_branch(x):
+    if x.sum() > 0:
+        x[0] = x[1] * x[1]
+    return (x * x).sum()
+
+
+def _elements_in_a_loop(x):
+    i = Tensor(0)
+    while i < 2:
+        x[i] = x[i] * x[2]
+        i = i + 1
+    return (x * x).sum()
+
+
+@pytest.mark.parametrize(
+    "function, expected", [(_element_in_a_branch, [0, 36, 6]), (_elements_in_a_loop, [18, 36, 36])]
+)
+def test_gradients_by_an_argument_written_in_branches_and_loops(function, expected):
+    for f in (ms.grad(function), ms.jit(ms.grad(function))):
+        np.testing.assert_allclose(f(Tensor(np.array([1.0, 2.0, 3.0]))).asnumpy(), expected)
