@@ -29,7 +29,7 @@ from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 from mycelia.trace.control_flow import stage
 from mycelia.trace.nesting import flatten, unflatten
-from mycelia.trace.tracer import Trace
+from mycelia.trace.tracer import Trace, TracedTensor
 
 MAX_SPECIALISATIONS = 32
 
@@ -72,6 +72,12 @@ class Specialisation:
         self.template = [None if isinstance(y, Tensor) else y for y in outputs]
         self.places = [i for i, y in enumerate(outputs) if isinstance(y, Tensor)]
         self.captures = trace.captures[trace.arguments :]
+        for x in self.captures:
+            if type(x) is TracedTensor:
+                raise RuntimeError(
+                    f"{function.name} reads a tensor {x.value.type} of a graph that is no longer being traced. "
+                    "A function under jit kept it, e.g. in an attribute or a list; return it from there"
+                )
         given = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
         self.written = sorted(trace.written)
         # Whether a gradient of its results by parameters makes sense; not so for an optimizer's step.

@@ -282,3 +282,15 @@ def _elements_in_a_loop(x):
 def test_gradients_by_an_argument_written_in_branches_and_loops(function, expected):
     for f in (ms.grad(function), ms.jit(ms.grad(function))):
         np.testing.assert_allclose(f(Tensor(np.array([1.0, 2.0, 3.0]))).asnumpy(), expected)
+
+
+def test_a_tensor_that_left_its_trace_is_refused_by_another():
+    kept = []
+
+    def keeper(x):
+        kept.append(x + 1)
+        return x
+
+    ms.jit(keeper)(Tensor([1.0]))
+    with pytest.raises(RuntimeError, match="no longer being traced"):
+        ms.jit(lambda x: x + kept[0])(Tensor([1.0]))
