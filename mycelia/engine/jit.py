@@ -75,8 +75,8 @@ class Specialisation:
         for x in self.captures:
             if type(x) is TracedTensor:
                 raise RuntimeError(
-                    f"{function.name} reads a tensor {x.value.type} of a graph that is no longer being traced. "
-                    "A function under jit kept it, e.g. in an attribute or a list; return it from there"
+                    f"{function.name} reads {x.value.type} of a graph that is no longer being traced: "
+                    "a function under jit kept it, e.g. in an attribute or a list; return it from there"
                 )
         given = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
         self.written = sorted(trace.written)
