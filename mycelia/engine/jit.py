@@ -252,7 +252,7 @@ class JitFunction:
                 if generalised is not None:
                     try:
                         made = Specialisation(self, leaves, structure, generalised, self._numbers)
-                    except NeedsConcrete:
+                    except Exception:  # asked for a number, or an error that is to be told with numbers
                         made = None
             elif declared is not None and any(isinstance(d, Sym) for t in declared for d in t.shape):
                 try:

@@ -50,7 +50,11 @@ class Sym:
     def __index__(self) -> int:
         raise NeedsConcrete(f"the number of the dimension {self.text}")
 
+    def _number(self, *_: object) -> int:
+        return self.__index__()
+
     __int__ = __float__ = __bool__ = __index__
+    __truediv__ = __rtruediv__ = __pow__ = __rpow__ = __round__ = __trunc__ = _number
 
     def _below(self, other: Dim, least: int) -> bool:
         """Whether ``other - self >= least`` for all numbers in the ranges; not for any is False."""
@@ -102,6 +106,12 @@ class Sym:
 
     def __rfloordiv__(self, other: Dim) -> Dim:
         return _combine("//", other, self)
+
+    def __mod__(self, other: Dim) -> Dim:
+        return _remainder(self, other)
+
+    def __rmod__(self, other: Dim) -> Dim:
+        return _remainder(other, self)
 
     def __neg__(self) -> Dim:
         return _combine("-", 0, self)
@@ -209,6 +219,13 @@ def _combine(op: str, a: Dim, b: Dim) -> Dim:
         corners = [function(x, y) for x in (al, ah) for y in (bl, bh)]
     bounded = any(isinstance(x, Sym) and x.bounded for x in (a, b))
     return Sym(f"({a}{op}{b})", min(corners), max(corners), parts=(op, a, b), bounded=bounded)
+
+
+def _remainder(a: Dim, b: Dim) -> Dim:
+    rest = a - a // b * b
+    if isinstance(rest, int):
+        return rest
+    return Sym(rest.text, 0, min(_bounds(a)[1], _bounds(b)[1] - 1), parts=rest.parts, bounded=rest.bounded)
 
 
 def evaluate(dim: Dim, binding: dict[str, int]) -> int:
