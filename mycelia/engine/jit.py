@@ -59,13 +59,15 @@ class Specialisation:
         for i, leaf in enumerate(leaves):
             operands.append(trace.argument(leaf, next(remaining)) if isinstance(leaf, Tensor) else leaf)
             if i in numbers:
-                operands[-1].weak = True
+                operands[-1].weak = operands[-1].fixable = True
         args, kwargs = unflatten(structure, iter(operands))
         with self.guards.recording(trace), dispatch.interpreting(trace):
             result = function.staged(*args, **kwargs)
             outputs: list[Any] = []
             self.structure = flatten(result, outputs)
             self.count = len(outputs)
+            if any(getattr(y, "fixable", False) for y in outputs):
+                raise NeedsConcrete("a number among the results")
             outputs += self.guards.effects()
             graph = trace.finish([y for y in outputs if isinstance(y, Tensor)])
         function.fields |= self.guards.repeats()
@@ -201,7 +203,7 @@ class JitFunction:
 
     def _structure(self, key: tuple) -> Any:
         """The nesting of the arguments, as a signature's first entry holds it."""
-        structure = key[0][0] if self._numbers else key[0]
+        structure = key[0][0]
         return structure[0] if self._hashed else structure
 
     def _signature(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, list[Any], list[Tensor]]:
@@ -211,11 +213,11 @@ class JitFunction:
         if self._hashed:
             structure = (structure, *map(_static_key, self._hashed))
         tensors: list[Tensor] = []
-        exact: list[Any] = [structure]
-        numbers = self._numbers
-        if numbers:
-            leaves = [_as_input(leaf) if i in numbers else leaf for i, leaf in enumerate(leaves)]
-            exact[0] = (structure, numbers)
+        freed = self._numbers
+        if freed:
+            freed = frozenset(i for i in freed if i < len(leaves) and _may_be_input(leaves[i]))
+            leaves = [_as_input(leaf) if i in freed else leaf for i, leaf in enumerate(leaves)]
+        exact: list[Any] = [(structure, freed)]
         for leaf in leaves:
             if isinstance(leaf, Tensor):
                 tensors.append(leaf)
@@ -231,6 +233,7 @@ class JitFunction:
         self, key: tuple, leaves: list[Any], structure: Any, tensors: list[Tensor]
     ) -> Specialisation:
         declared = None if self.signature is None else self.signature.types(leaves)
+        numbers = key[0][1]
         with self._lock:
             erased = tuple(
                 (k[0], len(k[1])) if isinstance(leaf, Tensor) else k for k, leaf in zip(key[1:], leaves)
@@ -251,12 +254,12 @@ class JitFunction:
                 generalised = _generalise(family[-1].types, types)
                 if generalised is not None:
                     try:
-                        made = Specialisation(self, leaves, structure, generalised, self._numbers)
+                        made = Specialisation(self, leaves, structure, generalised, numbers)
                     except Exception:  # asked for a number, or an error that is to be told with numbers
                         made = None
             elif declared is not None and any(isinstance(d, Sym) for t in declared for d in t.shape):
                 try:
-                    made = Specialisation(self, leaves, structure, declared, self._numbers)
+                    made = Specialisation(self, leaves, structure, declared, numbers)
                 except NeedsConcrete as need:
                     logger.warning(
                         "%s: the declared inputs leave sizes open that it needs as numbers (%s); each size "
@@ -265,12 +268,25 @@ class JitFunction:
                         need,
                     )
             if made is None:
-                made = Specialisation(self, leaves, structure, types, self._numbers)
+                made = self._trace(leaves, structure, types, numbers)
             if made.written and made.mixes(tensors):
-                made = Specialisation(self, leaves, structure, types, self._numbers, by_root=True)
+                made = Specialisation(self, leaves, structure, types, numbers, by_root=True)
             family.append(made)
             self._remember(key, made, leaves)
             return made
+
+    def _trace(
+        self, leaves: list[Any], structure: Any, types: list[TensorType], numbers: frozenset[int]
+    ) -> Specialisation:
+        """Where the function needs the values of numbers that became inputs, they are fixed again."""
+        try:
+            return Specialisation(self, leaves, structure, types, numbers)
+        except Exception:
+            if not numbers:
+                raise
+            self._fixed |= self._numbers
+            self._numbers = frozenset()
+            raise _NeedsNumbers from None
 
     def _free_a_number(self, key: tuple, leaves: list[Any]) -> bool:
         """Makes Python numbers inputs of the graph once a second value shows up where all else is as
@@ -295,15 +311,10 @@ class JitFunction:
         return False
 
     def _specialise_again(self, leaves: list[Any], structure: Any) -> Specialisation:
-        """Traces with the freed numbers as inputs; where the function needs their values, they stay fixed."""
-        try:
-            args, kwargs = unflatten(structure, iter(leaves))
-            key, replaced, tensors = self._signature(args, kwargs)
-            return self._specialise(key, replaced, structure, tensors)
-        except Exception:
-            self._fixed |= self._numbers
-            self._numbers = frozenset()
-            raise _NeedsNumbers from None
+        """Traces with the freed numbers as inputs."""
+        args, kwargs = unflatten(structure, iter(leaves))
+        key, replaced, tensors = self._signature(args, kwargs)
+        return self._specialise(key, replaced, structure, tensors)
 
     def _remember(self, key: tuple, made: Specialisation, leaves: list[Any]) -> None:
         self._kept.append([leaf for leaf in leaves if not isinstance(leaf, Tensor)])
@@ -322,6 +333,12 @@ def _listed(value: Any) -> Sequence[Any]:
     return () if value is None else value if isinstance(value, (tuple, list)) else (value,)
 
 
+def _may_be_input(leaf: Any) -> bool:
+    """Whether a leaf is a Python number that a 0-d tensor can stand for; None, a bool or a tensor in its
+    place is something else."""
+    return type(leaf) is float or type(leaf) is int and -(1 << 63) <= leaf < 1 << 63
+
+
 def _as_input(number: Any) -> Tensor:
     """A Python number as a 0-d tensor; ops give it the dtype that the number itself would take."""
     return Tensor(np.array(number, np.int64 if type(number) is int else np.float64))
@@ -332,7 +349,9 @@ def _static_key(leaf: Any) -> Any:
     else."""
     kind = type(leaf)
     if leaf is None or kind in (bool, int, float, str, bytes, complex, type):
-        return (kind, leaf) if leaf == leaf else (kind, repr(leaf))
+        if leaf != leaf or kind in (float, complex) and leaf == 0:
+            return (kind, repr(leaf))  # NaN is unlike itself, and 0.0 would equal -0.0
+        return (kind, leaf)
     return ("object", id(leaf))
 
 
@@ -441,11 +460,33 @@ def ms_function(
     return jit(fn, **options)
 
 
+class _Composite(JitFunction):
+    """A composite outside of tracing. Its Python code may tell a number from a tensor, so numbers stay what
+    they are; with ever new ones it is carried out operator by operator, not compiled anew each time."""
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        super().__init__(fn)
+        self._variants: dict[Any, int] = {}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().__call__(*args, **kwargs)
+        except _NeedsNumbers:
+            return self.fn(*args, **kwargs)
+
+    def _free_a_number(self, key: tuple, leaves: list[Any]) -> bool:
+        kinds = tuple(k if isinstance(leaf, Tensor) else k[0] for k, leaf in zip(key[1:], leaves))
+        count = self._variants[key[0], kinds] = self._variants.get((key[0], kinds), 0) + 1
+        if count > MAX_SPECIALISATIONS:
+            raise _NeedsNumbers
+        return False
+
+
 def call_compiled(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
     """Runs a function through its compiled form, which lives as long as the function does."""
     compiled = function.__dict__.get("_compiled")
     if compiled is None:
-        compiled = function.__dict__["_compiled"] = JitFunction(function)
+        compiled = function.__dict__["_compiled"] = _Composite(function)
     return compiled(*args, **kwargs)
 
 

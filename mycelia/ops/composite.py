@@ -9,6 +9,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from mycelia.ir.types import NeedsConcrete
 from mycelia.ops import dispatch
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -35,6 +36,9 @@ def composite(function: F) -> F:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if _runner is None or dispatch.is_tracing():
+            for x in (*args, *kwargs.values()):
+                if getattr(x, "fixable", False):
+                    raise NeedsConcrete(f"the number given to {function.__name__}")
             return function(*args, **kwargs)
         return _runner(function, args, kwargs)
     return call  # type: ignore[return-value]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mycelia.ir import dtypes
-from mycelia.ir.dtypes import DType, bool_, float32, int64
+from mycelia.ir.dtypes import DType, bool_, float32, float64, int64
 from mycelia.ops.constants import constant, scalar
 from mycelia.ops.selection import Cast
 from mycelia.tensor.tensor import Tensor
@@ -153,6 +153,16 @@ def promote_weakly(name: str, x: Tensor, y: Tensor) -> DType:
     return promote(name, x.dtype, y.dtype)
 
 
+def _numbers(x: Any, y: Any) -> tuple[Tensor, Tensor]:
+    """Two tensors that stand for Python numbers, as Python would convert them; so do the results."""
+    fixable = getattr(x, "fixable", False) or getattr(y, "fixable", False)
+    if x.dtype is not y.dtype:
+        x, y = cast(x, float64), cast(y, float64)
+    x.weak = y.weak = True
+    x.fixable = y.fixable = fixable
+    return x, y
+
+
 def operands(name: str, x: Any, y: Any) -> tuple[Tensor, Tensor]:
     """Two operands as tensors of one dtype by MindSpore's rules.
 
@@ -172,16 +182,22 @@ def operands(name: str, x: Any, y: Any) -> tuple[Tensor, Tensor]:
         if isinstance(y, Tensor):
             if x.dtype is y.dtype:
                 return x, y
+            if getattr(x, "weak", False) and getattr(y, "weak", False):
+                return _numbers(x, y)
             dtype = promote_weakly(name, x, y)
             return cast(x, dtype), cast(y, dtype)
         if is_number(y):
             y = _plain(y)
+            if getattr(x, "weak", False):
+                return _numbers(x, scalar(y, float64 if isinstance(y, float) else int64))
             dtype = promote_scalar(name, x.dtype, y)
             return cast(x, dtype), scalar(y, dtype)
         return operands(name, x, as_tensor(name, y, "other"))
     if isinstance(y, Tensor):
         if is_number(x):
             x = _plain(x)
+            if getattr(y, "weak", False):
+                return _numbers(scalar(x, float64 if isinstance(x, float) else int64), y)
             dtype = promote_scalar(name, y.dtype, x)
             return scalar(x, dtype), cast(y, dtype)
         return operands(name, as_tensor(name, x), y)
@@ -195,7 +211,11 @@ def float_operands(name: str, x: Any, y: Any) -> tuple[Tensor, Tensor]:
         if not (isinstance(x, Tensor) and isinstance(y, Tensor) and x.dtype is y.dtype)
         else (x, y)
     )
-    return (x, y) if x.dtype.kind in "fc" else (Cast(x, dtype=float32), Cast(y, dtype=float32))
+    if x.dtype.kind in "fc":
+        return x, y
+    if getattr(x, "weak", False) and getattr(y, "weak", False):
+        return _numbers(Cast(x, dtype=float64), Cast(y, dtype=float64))
+    return Cast(x, dtype=float32), Cast(y, dtype=float32)
 
 
 def floating(name: str, x: Any) -> Tensor:

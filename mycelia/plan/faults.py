@@ -63,5 +63,6 @@ def _read(plan: Plan, slot: int, offset: int, kind: TensorType, slots: Sequence[
     if slot >= plan.first_data_slot:
         memory = plan.data[slot - plan.first_data_slot].view(np.uint8).reshape(-1)[offset:]
     else:
-        memory = np.frombuffer((ctypes.c_ubyte * kind.nbytes).from_address(slots[slot] + offset), np.uint8)
+        bytes_there = (ctypes.c_ubyte * kind.nbytes).from_address(slots[slot] + offset)
+        memory = np.frombuffer(memoryview(bytes_there), np.uint8)
     return np.ndarray(kind.shape, kind.dtype.numpy, memory).copy()  # type: ignore[arg-type]

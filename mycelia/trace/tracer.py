@@ -17,7 +17,7 @@ import numpy as np
 
 from mycelia.ir.graph import Graph, Value
 from mycelia.ir.operator import Operator
-from mycelia.ir.types import TensorType
+from mycelia.ir.types import NeedsConcrete, TensorType
 from mycelia.ops import dispatch
 from mycelia.ops.inplace import VIEW_OPERATORS, apply_chain, scatter_chain
 from mycelia.tensor.tensor import Tensor, View, new_token
@@ -27,14 +27,22 @@ from mycelia.trace.location import has_source, user_frame, user_location
 class TracedTensor(Tensor):
     """A tensor whose elements exist only when the graph runs."""
 
-    __slots__ = ("trace", "value", "weak")
+    __slots__ = ("trace", "value", "weak", "fixable")
 
     def __init__(self, trace: Trace, value: Value) -> None:
         self.trace, self.value = trace, value
         self.weak = False  # stands for a Python number: it takes the other operand's dtype
+        self.fixable = False  # and whoever needs that number may raise NeedsConcrete to get it
         self._shape, self._dtype = value.type.shape, value.type.dtype
         self._storage = None
         self._token = self._view = None
+
+    def _class(self) -> type:
+        if self.fixable:  # what `isinstance(x, float)` asks for after the type
+            raise NeedsConcrete("the type of a number")
+        return TracedTensor
+
+    __class__ = property(_class)  # type: ignore[assignment]
 
     @property
     def device(self) -> str:
@@ -83,6 +91,23 @@ class TracedTensor(Tensor):
 
     def __deepcopy__(self, memo: dict) -> Tensor:
         return self
+
+
+_NUMBER_TO_NUMBER = frozenset({"Add", "Sub", "Mul", "Div", "FloorDiv", "FloorMod", "Pow", "Neg", "Abs"})
+_NUMBER_TO_TRUTH = frozenset({"Equal", "NotEqual", "Greater", "GreaterEqual", "Less", "LessEqual"})
+
+
+def _follow_numbers(op: Operator, inputs: Sequence[Tensor], output: TracedTensor) -> None:
+    """Arithmetic of Python numbers gives Python numbers. What else is made of nothing but numbers depends on
+    their values and types in Python, where they can be had.
+    """
+    fixable = any(x.fixable for x in inputs)  # type: ignore[attr-defined]
+    if op.name in _NUMBER_TO_NUMBER:
+        output.weak, output.fixable = True, fixable
+    elif op.name in _NUMBER_TO_TRUTH:
+        output.fixable = fixable
+    elif fixable and op.name != "Cast":  # to the dtype of a tensor that it meets
+        raise NeedsConcrete(f"{op.name} of a number")
 
 
 _CURES = (
@@ -240,6 +265,8 @@ class Trace:
                 )
         node = self.graph.add(op, *values, loc=user_location(2), **attrs)
         outputs = tuple(TracedTensor(self, v) for v in node.outputs)
+        if inputs and all(getattr(x, "weak", False) for x in inputs):
+            _follow_numbers(op, inputs, outputs[0])
         if op.name in VIEW_OPERATORS:
             source = inputs[0]
             root, chain = (source, ()) if source._view is None else (source._view.root, source._view.chain)
