@@ -24,14 +24,12 @@ def check(tensor, expected):
     np.testing.assert_allclose(tensor.asnumpy(), expected)
 
 
-@pytest.mark.device
 def test_of_functions(mode):
     check(mode(double)(x()), [2, 4])
     check(mode(ms.grad(double))(x()), [10, 20])
     check(mode(ms.grad(lambda x: ms.grad(double)(x).sum()))(x()), [10, 10])
 
 
-@pytest.mark.device
 def test_under_vmap(mode):
     check(mode(ops.vmap(ms.grad(double)))(x()), [10, 20])
     check(mode(ms.grad(lambda x: ops.vmap(double)(x).sum()))(x()), [10, 20])
@@ -45,7 +43,6 @@ def test_under_vmap(mode):
     check(mode(ms.grad(total))(Tensor(3.0)), 300)
 
 
-@pytest.mark.device
 def test_in_a_branch_and_in_a_loop(mode):
     def branch(x):
         if x.sum() > 0:
@@ -83,7 +80,6 @@ class Weighted(Scaled):
         return (dout * 10, dout * 20), {self.w: dout * 7}
 
 
-@pytest.mark.device
 @pytest.mark.parametrize("graph", [False, True])
 def test_of_cells(graph):
     ms.set_context(mode=ms.GRAPH_MODE if graph else ms.PYNATIVE_MODE)
@@ -119,7 +115,6 @@ def test_wrong_bprops():
         ms.grad(ms.custom_bprop(lambda x, out, dout: dout.sum())(lambda x: x * 2))(x())
 
 
-@pytest.mark.device
 def test_hooks_of_tensors(mode):
     def function(x, y):
         z = x * y
@@ -179,7 +174,6 @@ def test_a_hook_runs_though_nothing_below_needs_a_gradient():
     assert seen == [(1, 1)]
 
 
-@pytest.mark.device
 def test_no_grad_makes_constants(mode):
     def function(x):
         with ms.no_grad():

@@ -19,19 +19,16 @@ def cube(x):
     return (x**3).sum()
 
 
-@pytest.mark.device
 def test_gradients_of_gradients(mode):
     np.testing.assert_allclose(mode(ms.grad(ms.grad(cube)))(x()).asnumpy(), [6, 12])
     np.testing.assert_allclose(mode(ms.grad(ms.grad(ms.grad(cube))))(x()).asnumpy(), [6, 6])
 
 
-@pytest.mark.device
 def test_the_inner_function_may_read_the_outer_argument(mode):
     function = ms.grad(lambda x: ms.grad(lambda y: (x * y * y).sum())(x).sum())
     np.testing.assert_allclose(mode(function)(x()).asnumpy(), 4 * np.array([1, 2]))
 
 
-@pytest.mark.device
 def test_a_pull_back_is_differentiable(mode):
     def pulled(x):
         _, pull = ms.vjp(lambda x: x * x * x, x)
@@ -40,7 +37,6 @@ def test_a_pull_back_is_differentiable(mode):
     np.testing.assert_allclose(mode(ms.grad(pulled))(x()).asnumpy(), [6, 12])
 
 
-@pytest.mark.device
 def test_hessian_by_vmap_and_its_gradient(mode):
     def hessian(x):
         row = lambda v: ms.grad(lambda x: (ms.grad(cube)(x) * v).sum())(x)  # noqa: E731
@@ -50,14 +46,12 @@ def test_hessian_by_vmap_and_its_gradient(mode):
     np.testing.assert_allclose(mode(ms.grad(lambda x: hessian(x).sum()))(x()).asnumpy(), [6, 6])
 
 
-@pytest.mark.device
 def test_a_parameter_in_a_gradient(mode):
     p = Parameter(x(), name="p")
     function = ms.grad(lambda x: ms.grad(lambda x: (x * x * p).sum())(x).sum(), None, p)
     np.testing.assert_allclose(mode(function)(x()).asnumpy(), [2, 4])
 
 
-@pytest.mark.device
 def test_a_view_returned_after_its_root_was_written(mode):
     def function(x):
         y = x * 2
@@ -68,7 +62,6 @@ def test_a_view_returned_after_its_root_was_written(mode):
     np.testing.assert_allclose(mode(ms.grad(function))(x()).asnumpy(), [6, 0])
 
 
-@pytest.mark.device
 def test_a_view_written_elsewhere_after_its_root_was_written(mode):
     def function(x):
         y = x * 2
@@ -81,7 +74,6 @@ def test_a_view_written_elsewhere_after_its_root_was_written(mode):
     np.testing.assert_allclose(mode(ms.grad(function))(x()).asnumpy(), [72, 0])
 
 
-@pytest.mark.device
 def test_an_in_place_product_keeps_its_operand(mode):
     def function(x):  # 2 a b, and its square
         y = x * 2
@@ -92,7 +84,6 @@ def test_an_in_place_product_keeps_its_operand(mode):
     np.testing.assert_allclose(mode(ms.grad(function))(x()).asnumpy(), [32, 16])
 
 
-@pytest.mark.device
 def test_second_order_through_writes(mode):
     def function(x):  # (a^2 + b) (1 + b)
         y = x * x

@@ -20,7 +20,6 @@ def two(x, y):
     return x * x * y, y.sum()
 
 
-@pytest.mark.device
 def test_jvp_against_the_formula(mode):
     outputs, derivative = mode(lambda x, y: ms.jvp(two, (x, y), (y, x)))(Tensor(A), Tensor(B))
     np.testing.assert_allclose(outputs[0].asnumpy(), A * A * B)
@@ -31,7 +30,6 @@ def test_jvp_against_the_formula(mode):
     np.testing.assert_allclose(aux.asnumpy(), 7)
 
 
-@pytest.mark.device
 @pytest.mark.parametrize("jacobian", [ms.jacfwd, ms.jacrev])
 def test_jacobians(mode, jacobian):
     (to_x, to_y), (sum_x, sum_y) = mode(jacobian(two, (0, 1)))(Tensor(A), Tensor(B))
@@ -49,7 +47,6 @@ def test_jacobians(mode, jacobian):
     np.testing.assert_allclose(hessian.asnumpy(), np.diag(6 * A))
 
 
-@pytest.mark.device
 def test_pull_backs_return_a_tuple(mode):
     pulled = mode(lambda x: ms.vjp(lambda x: x * x, x)[1](x))(Tensor(A))
     assert type(pulled) is tuple
@@ -59,7 +56,6 @@ def test_pull_backs_return_a_tuple(mode):
     np.testing.assert_allclose(aux.asnumpy(), 7)
 
 
-@pytest.mark.device
 def test_identifiers(mode):
     w = Parameter(Tensor(A), name="w")
     pairs = mode(ms.grad(lambda x, y: x * y * w, (0, 1), w, return_ids=True))(Tensor(A), Tensor(B))
@@ -71,7 +67,6 @@ def test_identifiers(mode):
         ms.get_grad(pairs, "w")
 
 
-@pytest.mark.device
 def test_cotangents_from_the_caller(mode):
     np.testing.assert_allclose(
         mode(ms.grad(lambda x: x * x, sens_param=True))(Tensor(A), Tensor(B)).asnumpy(), 2 * A * B
@@ -80,7 +75,6 @@ def test_cotangents_from_the_caller(mode):
         ms.grad(lambda x: x * x, sens_param=True)(Tensor(A), Tensor(1.0))
 
 
-@pytest.mark.device
 def test_grad_operation(mode):
     x, y = Tensor(A), Tensor(B)
     product = lambda x, y: x * y  # noqa: E731
@@ -132,7 +126,6 @@ def test_errors(act, error, message):
         act()
 
 
-@pytest.mark.device
 def test_vmap_axes_and_nesting(mode):
     m = np.arange(6.0).reshape(2, 3)
     out = mode(ms.vmap(lambda x, y: x * y, (0, None), 1))(Tensor(m), Tensor(np.ones(3)))

@@ -8,8 +8,6 @@ import pytest
 import mycelia as ms
 from mycelia import Tensor, nn, ops
 
-pytestmark = pytest.mark.device
-
 
 def branch(x):
     if x.sum() > 3:

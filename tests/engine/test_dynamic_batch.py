@@ -37,7 +37,6 @@ LAYERS = {
 }
 
 
-@pytest.mark.device
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("name", LAYERS)
 def test_one_graph_for_all_later_sizes(name, training):
@@ -52,7 +51,6 @@ def test_one_graph_for_all_later_sizes(name, training):
     assert [s.symbolic for s in graphs(function)] == [False, True]
 
 
-@pytest.mark.device
 def test_training_steps_of_changing_sizes():
     def trained(compiled):
         ms.set_seed(1)

@@ -10,7 +10,6 @@ import pytest
 import mycelia as ms
 from mycelia import Tensor, nn, ops
 
-pytestmark = pytest.mark.device
 SCALE = 2.0
 X = np.ones((2, 3), np.float32)
 

@@ -16,7 +16,6 @@ def total(x):
     return (x * 2).sum(0)
 
 
-@pytest.mark.device
 def test_declared_sizes_are_open_from_the_first_call_on():
     compiled = ms.jit(total, input_signature=Tensor(shape=[None, 3], dtype=ms.float32))
     for n in (4, 5, 7):
@@ -32,7 +31,6 @@ def test_declared_sizes_are_open_from_the_first_call_on():
         compiled(ones(4, 3), ones(4, 3))
 
 
-@pytest.mark.device
 def test_symbols():
     even = ms.Symbol(divisor=2, max=8)
     compiled = ms.jit(
@@ -57,7 +55,6 @@ def test_symbols():
         ms.Symbol(min=5, max=3)
 
 
-@pytest.mark.device
 def test_set_inputs():
     net = nn.Dense(3, 2)
     net.set_inputs(Tensor(shape=[None, 3], dtype=ms.float32))
@@ -188,7 +185,6 @@ def positive(x):
 """
 
 
-@pytest.mark.device
 def test_source_from_a_notebook_and_from_exec():
     name = "<ipython-input-1-0123456789ab>"
     linecache.cache[name] = (len(SOURCE), None, SOURCE.splitlines(True), name)

@@ -19,7 +19,6 @@ from mycelia.ops import dispatch
 from mycelia.trace.control_flow import stage
 from mycelia.trace.tracer import Trace
 
-pytestmark = pytest.mark.device
 ROWS, COLUMNS = 3, 4
 TOLERANCE = {"float64": 1e-9, "float32": 1e-4}
 

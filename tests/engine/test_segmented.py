@@ -10,7 +10,6 @@ def rows(x):
     return get("NonZero")(x)
 
 
-@pytest.mark.device
 @pytest.mark.parametrize("compiled", [False, True])
 def test_nonzero_and_what_follows(compiled):
     def function(x):

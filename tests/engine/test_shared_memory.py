@@ -88,7 +88,6 @@ def outcome(function, arguments):
 COMPILED = {function: ms.jit(function) for function, _ in CASES}
 
 
-@pytest.mark.device
 @pytest.mark.parametrize("index", range(len(CASES)))
 def test_one_compiled_function_with_all_kinds_of_views(index):
     """The compiled function is the same for all cases: what one call compiled must not serve another."""

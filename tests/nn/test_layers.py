@@ -8,8 +8,6 @@ import pytest
 import mycelia as ms
 from mycelia import Tensor, nn
 
-pytestmark = pytest.mark.device
-
 
 @pytest.fixture
 def x():

@@ -10,7 +10,6 @@ import pytest
 import mycelia as ms
 from mycelia import Tensor, nn
 
-pytestmark = pytest.mark.device
 rng = np.random.default_rng(5)
 A, B, C = (rng.standard_normal((3, 4)).astype(np.float32) for _ in range(3))
 SIGNS = np.array([[1, -1, 1, 1], [-1, -1, 1, -1], [1, 1, 1, -1]], np.float32)

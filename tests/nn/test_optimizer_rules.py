@@ -153,7 +153,6 @@ CASES = {
 }
 
 
-@pytest.mark.device
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_steps_follow_the_formula(case, dtype):

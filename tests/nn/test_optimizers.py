@@ -83,7 +83,6 @@ def gradients(step, dtype=np.float32):
     )
 
 
-@pytest.mark.device
 @pytest.mark.parametrize("case", EXPECTED)
 def test_steps_match_mindspore(case):
     p = parameters()

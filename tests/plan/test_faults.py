@@ -6,8 +6,6 @@ import pytest
 import mycelia as ms
 from mycelia import nn, ops
 
-pytestmark = pytest.mark.device
-
 
 @pytest.fixture(params=[ms.GRAPH_MODE, ms.PYNATIVE_MODE], ids=["graph", "pynative"])
 def mode(request):

@@ -232,7 +232,6 @@ def test_loss_is_the_mean_over_batches():
 
 
 # -- with real networks ------------------------------------------------------------------------------------
-@pytest.mark.device
 def test_a_network_learns_is_saved_and_restored(tmp_path, capsys):
     ms.set_seed(3)
     rng = np.random.default_rng(0)
@@ -259,7 +258,6 @@ def test_a_network_learns_is_saved_and_restored(tmp_path, capsys):
     assert np.array_equal(again.predict(sample).asnumpy(), model.predict(sample).asnumpy())
 
 
-@pytest.mark.device
 def test_a_dataset_of_other_columns_is_refused():
     net = nn.Dense(1, 1)
     model = Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.1))
