@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 
@@ -23,10 +22,20 @@ class DType:
 
     def __init__(self, name: str, numpy_type: Any, kind: str, code: int) -> None:
         self.name = name
-        self.numpy = np.dtype(numpy_type)
-        self.itemsize = self.numpy.itemsize
+        if numpy_type is not None:
+            self.numpy = np.dtype(numpy_type)
+        self.itemsize = self.numpy.itemsize if numpy_type is not None else 2
         self.kind = kind
         self.code = code
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "numpy":  # not set yet: to import ml_dtypes takes up to a second, so only who needs it does
+            import ml_dtypes
+
+            self.numpy = np.dtype(ml_dtypes.bfloat16)
+            _BY_NUMPY[self.numpy] = self
+            return self.numpy
+        raise AttributeError(f"an element type has no attribute {name}")
 
     @property
     def is_float(self) -> bool:
@@ -65,7 +74,7 @@ uint64 = DType("uint64", np.uint64, "u", 8)
 float16 = DType("float16", np.float16, "f", 9)
 float32 = DType("float32", np.float32, "f", 10)
 float64 = DType("float64", np.float64, "f", 11)
-bfloat16 = DType("bfloat16", ml_dtypes.bfloat16, "f", 12)
+bfloat16 = DType("bfloat16", None, "f", 12)
 complex64 = DType("complex64", np.complex64, "c", 13)
 complex128 = DType("complex128", np.complex128, "c", 14)
 
@@ -74,7 +83,7 @@ ALL = (bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16,
 FLOATS = (float16, float32, float64, bfloat16)
 INTEGERS = tuple(d for d in ALL if d.is_integer)
 BY_NAME = {d.name: d for d in (*ALL, *COMPLEX)}
-_BY_NUMPY = {d.numpy: d for d in BY_NAME.values()}
+_BY_NUMPY = {d.numpy: d for d in BY_NAME.values() if d is not bfloat16}
 
 
 def _by_name(name: str) -> DType:
@@ -87,7 +96,11 @@ def from_numpy_dtype(dtype: object) -> DType:
     Raises:
         TypeError: the dtype has no counterpart, e.g. strings or objects.
     """
+    if isinstance(dtype, str) and dtype == "bfloat16":
+        return bfloat16
     found = _BY_NUMPY.get(np.dtype(dtype))  # type: ignore[call-overload]
+    if found is None and np.dtype(dtype) == bfloat16.numpy:  # type: ignore[call-overload]
+        found = bfloat16
     if found is None:
         raise TypeError(
             f"no tensor element type for NumPy dtype {np.dtype(dtype)!r}; "  # type: ignore[call-overload]

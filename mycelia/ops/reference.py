@@ -5,14 +5,15 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
-_HALVES = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
+
+def _is_half(dtype: np.dtype) -> bool:
+    return dtype.name in ("float16", "bfloat16")
 
 
 def is_half(array: np.ndarray) -> bool:
-    return array.dtype in _HALVES
+    return _is_half(array.dtype)
 
 
 def widened(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -39,7 +40,7 @@ def _narrow(result: Any, half: np.dtype | None) -> np.ndarray:
 
 
 def is_float(dtype: np.dtype) -> bool:
-    return dtype.kind == "f" or dtype in _HALVES
+    return dtype.kind == "f" or _is_half(dtype)
 
 
 def accumulated(function: Callable[..., Any], x: np.ndarray, **how: Any) -> np.ndarray:

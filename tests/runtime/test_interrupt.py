@@ -13,7 +13,7 @@ PROGRAM = """
     from native_kernels import slow, pointers, adder
     from mycelia.runtime import threads
 
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job starts with it ignored
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a background job
     threads.set_num_threads(int(sys.argv[1]))
     out = np.zeros(10_000)
     plan = slow(10_000, int(sys.argv[2]), instructions=100)   # minutes
