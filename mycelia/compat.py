@@ -35,6 +35,7 @@ MOVED = {
     "mindspore.common.parameter": "mycelia.tensor.parameter",
     "mindspore.common.dtype": "mycelia.common.dtype",
     "mindspore.train.serialization": "mycelia.train.serialization",
+    "mindspore.dataset.engine.datasets_vision": "mycelia.dataset",
     "mindspore.dataset.vision.transforms": "mycelia.dataset.vision",
     "mindspore.nn.metrics": "mycelia.train.metrics",
     "mindspore.train.callback._callback": "mycelia.train.callback",

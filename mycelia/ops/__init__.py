@@ -41,6 +41,7 @@ from mycelia.ops import element_primitives as _element_primitives  # noqa: F401
 from mycelia.ops import network_primitives as _network_primitives  # noqa: F401  (makes the classes)
 from mycelia.ops import primitives as _primitives  # noqa: F401
 from mycelia.ops import random_primitives as _random_primitives  # noqa: F401
+from mycelia.ops import summaries as _summaries  # noqa: F401
 from mycelia.ops import tensor_methods as _tensor_methods
 from mycelia.ops.function import (
     activations,

@@ -153,3 +153,47 @@ def test_ctc():
 def test_wrong_arguments(make):
     with pytest.raises(ValueError, match="Received"):
         make()
+
+
+def _sampled():
+    draw = np.random.default_rng(0)
+    weights, biases, logits = (draw.normal(size=s).astype(np.float32) for s in ((7, 4), (7,), (3, 4)))
+    return weights, biases, np.array([[0, 3], [1, 2], [5, 6]], np.int32), logits
+
+
+@pytest.mark.parametrize("mode", [ms.PYNATIVE_MODE, ms.GRAPH_MODE])
+def test_sampled_softmax_with_given_samples(mode):
+    """What MindSpore 2.10 gives for these inputs."""
+    inputs = [Tensor(x) for x in _sampled()]
+    given = (
+        Tensor(np.array([4, 1, 0], np.int32)),
+        Tensor(np.full((3, 2), 0.3, np.float32)),
+        Tensor(np.array([0.5, 0.6, 0.7], np.float32)),
+    )
+    ms.set_context(mode=mode)
+    try:
+        found = nn.SampledSoftmaxLoss(3, 7, 2, given)(*inputs).asnumpy()
+        mean = nn.SampledSoftmaxLoss(3, 7, 2, given, reduction="mean")(*inputs)
+    finally:
+        ms.set_context(mode=ms.PYNATIVE_MODE)
+    np.testing.assert_allclose(found, [1.9590635, 2.4454951, 1.4174819], rtol=1e-6)
+    np.testing.assert_allclose(mean.asnumpy(), found.mean(), rtol=1e-6)
+
+
+def test_sampled_softmax_of_all_classes_is_cross_entropy():
+    weights, biases, labels, logits = (Tensor(x) for x in _sampled())
+    loss = nn.SampledSoftmaxLoss(7, 7, reduction="mean")
+    labels = labels[:, 0]
+    expected = ms.ops.cross_entropy(logits @ weights.T + biases, labels)
+    value = loss(weights, biases, labels, logits)
+    np.testing.assert_allclose(value.asnumpy(), expected.asnumpy(), rtol=1e-6)
+    found = ms.grad(lambda w: loss(w, biases, labels, logits))(weights)
+    wanted = ms.grad(lambda w: ms.ops.cross_entropy(logits @ w.T + biases, labels))(weights)
+    np.testing.assert_allclose(found.asnumpy(), wanted.asnumpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_sampled_softmax_refuses():
+    with pytest.raises(ValueError, match="num_classes=3"):
+        nn.SampledSoftmaxLoss(4, 3)
+    with pytest.raises(TypeError, match="int32 or int64"):
+        nn.SampledSoftmaxLoss(2, 7)(*(Tensor(x.astype(np.float32)) for x in _sampled()))

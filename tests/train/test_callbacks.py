@@ -13,7 +13,7 @@ import pytest
 
 import mycelia as ms
 import mycelia.dataset as ds
-from mycelia import Tensor, nn
+from mycelia import Tensor, nn, ops
 from mycelia.train import (
     BackupAndRestore,
     Callback,
@@ -346,6 +346,36 @@ def test_a_summary_is_read_back(tmp_path):
     (tmp_path / "damaged").write_bytes(damaged)
     with pytest.raises(ValueError, match="damaged record at byte"):
         read_events(str(tmp_path / "damaged"))
+
+
+@pytest.mark.parametrize("mode", [ms.PYNATIVE_MODE, ms.GRAPH_MODE])
+def test_a_network_summarises(tmp_path, mode):
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.scalar, self.spread = ops.ScalarSummary(), ops.HistogramSummary()
+
+        def construct(self, x):
+            self.scalar("size", (x * x).sum())
+            self.spread("x", x)
+            return x * 2
+
+    ms.set_context(mode=mode)
+    try:
+        net = Net()
+        with SummaryRecord(str(tmp_path)) as summary:
+            for step in range(3):
+                net(Tensor(np.full(2, step, np.float32)))
+                assert summary.record(step)
+            assert not summary.record(3)
+            path = summary.log_dir
+    finally:
+        ms.set_context(mode=ms.PYNATIVE_MODE)
+    events = read_events(path)[1:]
+    assert [event["scalars"]["size"] for event in events] == [0.0, 2.0, 8.0]
+    assert events[0]["tags"] == ["size", "x"]
+    with pytest.raises(ValueError, match="one element"):
+        ops.ScalarSummary()("size", Tensor([1.0, 2.0]))
 
 
 def test_a_full_summary_says_so(tmp_path):

@@ -2,8 +2,9 @@
 
 from mycelia.nn.loss import loss as _loss
 from mycelia.nn.loss.loss import LossBase
+from mycelia.nn.loss.sampled import SampledSoftmaxLoss
 
-__all__ = ["LossBase"]
+__all__ = ["LossBase", "SampledSoftmaxLoss"]
 
 for _name, _class in vars(_loss).items():
     if isinstance(_class, type) and issubclass(_class, LossBase) and not _name.startswith("_"):

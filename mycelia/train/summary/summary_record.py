@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mycelia.ops import summaries
 from mycelia.train.summary import event_file
 
 PLUGINS = ("scalar", "image", "tensor", "histogram", "text")
@@ -149,7 +150,7 @@ class SummaryRecord:
         self._waiting.append((plugin, name, np.array(array)))
 
     def record(self, step: int, train_network: Any = None, plugin_filter: Any = None) -> bool:
-        """Writes what was added since the last call.
+        """Writes what was added since the last call, and what `ops.ScalarSummary` and its like were given.
 
         Args:
             step: the number to write it under.
@@ -166,6 +167,9 @@ class SummaryRecord:
             raise TypeError(f"SummaryRecord.record: step must be an int. Received: step={step!r}")
         if self._closed:
             raise ValueError("SummaryRecord.record: the record is closed")
+        for (plugin, name), value in summaries.take().items():
+            if not any(kept[:2] == (plugin, name) for kept in self._waiting):  # an explicit value comes first
+                self._waiting.append((plugin, name, value))
         chosen = [item for item in self._waiting if plugin_filter is None or plugin_filter(item[0])]
         self._waiting = []
         if not chosen:
