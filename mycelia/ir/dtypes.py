@@ -29,7 +29,7 @@ class DType:
         self.code = code
 
     def __getattr__(self, name: str) -> Any:
-        if name == "numpy":  # not set yet: to import ml_dtypes takes up to a second, so only who needs it does
+        if name == "numpy":  # not set yet: to import ml_dtypes takes up to a second
             import ml_dtypes
 
             self.numpy = np.dtype(ml_dtypes.bfloat16)
