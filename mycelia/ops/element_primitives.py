@@ -2,6 +2,9 @@
 numbers: more of the table in `mycelia.ops.primitives`."""
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from mycelia.ops.function import (
     arranging,
     decompositions,
@@ -13,10 +16,9 @@ from mycelia.ops.function import (
     shaping,
     spectral,
 )
-from mycelia.ops.network_primitives import _settings
-from mycelia.ops.primitive import Function, primitive
+from mycelia.ops.primitive import primitive, primitive_of_inputs
 
-_PLAIN: dict[str, Function] = {
+_PLAIN: dict[str, Callable[..., Any]] = {
     "Angle": spectral.angle,
     "Complex": spectral.complex,
     "ComplexAbs": elementwise.abs,
@@ -91,4 +93,4 @@ for _name, _function, _inputs in (
         for way in ("update", "add", "sub", "mul", "div", "max", "min")
     ),
 ):
-    _settings(_name, _function, _inputs)
+    primitive_of_inputs(_name, _function, _inputs)

@@ -2,6 +2,7 @@
 `mycelia.ops.primitives`."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from mycelia.ir.dtypes import float32, int32
@@ -29,12 +30,12 @@ from mycelia.ops.function import (
     sliding,
 )
 from mycelia.ops.function.sliding import several, window_pads
-from mycelia.ops.primitive import Function, primitive
+from mycelia.ops.primitive import primitive, primitive_of_inputs
 from mycelia.ops.promotion import cast
 from mycelia.tensor.tensor import Tensor
 
 # Without settings: a name and the function.
-_PLAIN: dict[str, Function] = {
+_PLAIN: dict[str, Callable[..., Any]] = {
     "AccumulateNV2": elementwise.addn,
     "Addcdiv": elementwise.addcdiv,
     "Addcmul": elementwise.addcmul,
@@ -67,29 +68,6 @@ for _name, _function in _PLAIN.items():
     primitive(_function, _name)
 
 
-def _settings(name: str, function: Function, inputs: str, **defaults: Any) -> None:
-    """A class whose instances take the inputs named, and whose constructor takes the function's other
-    parameters."""
-    import inspect
-
-    parameters = inspect.signature(function).parameters
-    taken = [
-        p.replace(kind=inspect.Parameter.KEYWORD_ONLY, default=defaults.get(key, p.default))
-        for key, p in parameters.items()
-        if key not in inputs.split()
-    ]
-
-    def call(*tensors: Any, **settings: Any) -> Any:
-        return function(*tensors, **settings)
-
-    call.__name__ = name
-    call.__doc__ = function.__doc__
-    call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [*(parameters[key] for key in inputs.split()), *taken]
-    )
-    primitive(call)
-
-
 # name, function, the parameters that are tensors
 for _name, _function, _inputs in (
     ("ApproximateEqual", scalars.approximate_equal, "x y"),
@@ -120,7 +98,7 @@ for _name, _function, _inputs in (
     ("SpaceToDepth", resizing.space_to_depth, "x"),
     ("TripletMarginLoss", margin_losses.triplet_margin_loss, "anchor positive negative"),
 ):
-    _settings(_name, _function, _inputs)
+    primitive_of_inputs(_name, _function, _inputs)
 
 
 # -- convolution and pooling ---------------------------------------------------------------------------------

@@ -17,14 +17,30 @@ class Primitive:
     """An operator with its settings, to be applied to tensors."""
 
     function: Function
-    _settings: inspect.Signature
+    _known_settings: inspect.Signature | None = None
+
+    _inputs: frozenset[str] | None = None  # the parameters that instances take; None: all but keyword-only
+    _defaults: dict[str, Any] = {}
+
+    @classmethod
+    def _settings(cls) -> inspect.Signature:
+        """What the constructor takes; looked up when first asked for, which keeps the import short."""
+        if cls._known_settings is None:
+            cls._known_settings = inspect.Signature(
+                [
+                    p.replace(kind=p.POSITIONAL_OR_KEYWORD, default=cls._defaults.get(key, p.default))
+                    for key, p in inspect.signature(cls.function).parameters.items()
+                    if (p.kind is p.KEYWORD_ONLY if cls._inputs is None else key not in cls._inputs)
+                ]
+            )
+        return cls._known_settings
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         try:
-            bound = self._settings.bind(*args, **kwargs)
+            bound = self._settings().bind(*args, **kwargs)
         except TypeError as error:
             raise TypeError(
-                f"{type(self).__name__}: must be constructed with {self._settings}. Received: {args} "
+                f"{type(self).__name__}: must be constructed with {self._settings()}. Received: {args} "
                 f"{kwargs or ''} "
                 f"({error})"
             ) from None
@@ -49,31 +65,33 @@ class Primitive:
 
 
 PRIMITIVES: dict[str, type[Primitive]] = {}
+_NONE = inspect.Signature()
 
 
 def primitive_class(function: Function, name: str | None = None) -> type[Primitive]:
     """The class of a function; see the module's text. One with a name of its own has no settings."""
-    keyword_only = [
-        p.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        for p in inspect.signature(function).parameters.values()
-        if p.kind is inspect.Parameter.KEYWORD_ONLY
-    ]
-    return type(
-        name or function.__name__,
-        (Primitive,),
-        {
-            "function": staticmethod(function),
-            "_settings": inspect.Signature(keyword_only if name is None else []),
-            "__doc__": function.__doc__,
-            "__module__": __name__,
-        },
-    )
+    made = _class(function, name or function.__name__)
+    if name is not None:
+        made._known_settings = _NONE
+    return made
+
+
+def _class(function: Function, name: str) -> type[Primitive]:
+    namespace = {"function": staticmethod(function), "__doc__": function.__doc__, "__module__": __name__}
+    return type(name, (Primitive,), namespace)
 
 
 def primitive(function: Function, name: str | None = None) -> type[Primitive]:
     """Puts the class of a function among MindSpore's names. Usable as decorator."""
     made = PRIMITIVES[name or function.__name__] = primitive_class(function, name)
     return made
+
+
+def primitive_of_inputs(name: str, function: Function, inputs: str, **defaults: Any) -> None:
+    """Puts a class among MindSpore's names whose instances take the parameters named in ``inputs``, and whose
+    constructor takes the function's others, with the defaults given."""
+    made = PRIMITIVES[name] = _class(function, name)
+    made._inputs, made._defaults = frozenset(inputs.split()), defaults
 
 
 def constexpr(
