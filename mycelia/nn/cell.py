@@ -10,6 +10,7 @@ from mycelia.autodiff.recording import enable_grad, parameters_take_part
 from mycelia.engine import mode as _mode
 from mycelia.ir.dtypes import DType
 from mycelia.nn.cell_state import CellState, DeviceWishes
+from mycelia.nn.explanations import explain
 from mycelia.nn.hooks import (
     HookHandle,
     refresh_plainness,
@@ -136,12 +137,20 @@ class Cell(CellState, DeviceWishes):
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._plain and _mode.current and not dispatch.is_tracing():  # PYNATIVE_MODE
-            if self.training and not parameters_take_part():
-                with enable_grad():  # so that `backward` can be called on the result
-                    return self.construct(*args, **kwargs)
-            return self.construct(*args, **kwargs)
-        return self._outermost_call(args, kwargs)
+        try:
+            if self._plain and _mode.current and not dispatch.is_tracing():  # PYNATIVE_MODE
+                if self.training and not parameters_take_part():
+                    with enable_grad():  # so that `backward` can be called on the result
+                        return self.construct(*args, **kwargs)
+                return self.construct(*args, **kwargs)
+            return self._outermost_call(args, kwargs)
+        except (TypeError, ValueError) as error:
+            explain(self, args, error)
+            raise
+
+    def refusal(self, *inputs: Any) -> str | None:
+        """What a layer says of inputs that its operators refused; None where it knows no better than they."""
+        return None
 
     def _outermost_call(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         if not _mode.current and not dispatch.is_tracing():

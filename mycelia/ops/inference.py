@@ -81,6 +81,21 @@ def require_rank(operator: str, types: Sequence[TensorType], *ranks: int | None)
             raise wrong_shape(operator, types, f"the inputs must be {wanted}", "Reshape them first")
 
 
+def _cure_of_shapes(operator: str, types: Sequence[TensorType]) -> str:
+    if operator == "Add" and len(types) == 2 and types[0].ndim == types[1].ndim == 4:
+        (n, c, *size), (m, d, *other) = (t.shape for t in types)
+        sizes = [*size, *other]
+        if n == m and c != d and all(isinstance(e, int) for e in (c, d, *sizes)):
+            fewer, more = sorted((c, d))
+            step = max(size[0], other[0]) // max(min(size[0], other[0]), 1)
+            stride = f", stride={step}" if step > 1 else ""
+            return (
+                "If this is a residual connection, its shortcut needs a 1x1 convolution to get as many "
+                f"channels: nn.Conv2d({fewer}, {more}, 1{stride})"
+            )
+    return "Reshape or transpose one of them"
+
+
 def broadcast_shapes(operator: str, types: Sequence[TensorType]) -> tuple[Dim, ...]:
     """The shape to which NumPy's rule broadcasts all inputs.
 
@@ -104,7 +119,7 @@ def broadcast_shapes(operator: str, types: Sequence[TensorType]) -> tuple[Dim, .
                     types,
                     "the shapes must broadcast: counted from the last, two extents must "
                     f"be equal or one of them 1, but axis {i - len(shorter)} has {a} and {b}",
-                    "Reshape or transpose one of them",
+                    _cure_of_shapes(operator, types),
                 )
             merged[lead + i] = b
         shape = tuple(merged)

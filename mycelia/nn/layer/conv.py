@@ -10,6 +10,7 @@ from mycelia.ir.dtypes import DType, float32
 from mycelia.nn import arguments
 from mycelia.nn.arguments import paddings, positive_int, several
 from mycelia.nn.cell import Cell
+from mycelia.nn.explanations import refusal_of_images
 from mycelia.ops.function import convolving
 from mycelia.ops.function.shaping import reshape
 from mycelia.ops.movement import Pad
@@ -118,6 +119,9 @@ class _Convolution(Cell):
         return compute(
             x, self.weight, self.bias, self.stride, self.pad_mode, self.padding, self.dilation, self.group
         )
+
+    def refusal(self, *inputs: Any) -> str | None:
+        return refusal_of_images(self, inputs[0], self.in_channels, self.axes) if inputs else None
 
     def extend_repr(self) -> str:
         shown = {

@@ -9,6 +9,7 @@ from mycelia.common.initializer import HeUniform, Uniform, initializer
 from mycelia.ir.dtypes import DType, float32
 from mycelia.nn.arguments import positive_int
 from mycelia.nn.cell import Cell
+from mycelia.nn.explanations import refusal_of_rows
 from mycelia.nn.layer.activation import get_activation
 from mycelia.ops.function.linear import dense
 from mycelia.ops.function.shaping import reshape, transpose
@@ -66,6 +67,9 @@ class Dense(Cell):
         y = dense(x, self.weight, self.bias if self.has_bias else None)
         return y if self.activation is None else self.activation(y)
 
+    def refusal(self, *inputs: Any) -> str | None:
+        return refusal_of_rows(self, inputs[0], self.in_channels, "in_channels") if inputs else None
+
     def extend_repr(self) -> str:
         text = (
             f"input_channels={self.in_channels}, output_channels={self.out_channels}, "
@@ -98,6 +102,9 @@ class Linear(Cell):
 
     def construct(self, x: Tensor) -> Tensor:
         return dense(x, self.weight, self.bias)
+
+    def refusal(self, *inputs: Any) -> str | None:
+        return refusal_of_rows(self, inputs[0], self.in_features, "in_features") if inputs else None
 
     def extend_repr(self) -> str:
         features = f"input_features={self.in_features}, output_features={self.out_features}"

@@ -6,6 +6,7 @@ from typing import Any
 
 from mycelia.nn.arguments import pad_mode, paddings, several
 from mycelia.nn.cell import Cell
+from mycelia.nn.explanations import refusal_of_windows
 from mycelia.nn.function_cell import cell
 from mycelia.ops.function import pools
 from mycelia.tensor.tensor import Tensor
@@ -45,6 +46,11 @@ class _Pool(Cell):
                 f"{self.cls_name}: padding must be at most half of kernel_size. Received: padding={padding}, "
                 f"kernel_size={kernel_size}"
             )
+
+    def refusal(self, *inputs: Any) -> str | None:
+        if not inputs:
+            return None
+        return refusal_of_windows(self, inputs[0], self.axes, self.kernel_size, self.padding)
 
     def extend_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, pad_mode={self.pad_mode.upper()}"

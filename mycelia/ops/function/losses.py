@@ -111,10 +111,22 @@ def _require_classes(name: str, x: Any, target: Any) -> None:
     axis = _class_axis(x)
     expected = x.shape[:axis] + x.shape[axis + 1:]
     if not target.dtype.is_integer or target.shape != expected:
+        cure = "Convert or reshape the target"
+        if target.dtype.is_integer and target.ndim == 1 and x.ndim > 2:
+            layers = "nn.Flatten(), nn.Dense(features, classes)"
+            if x.ndim == 4:
+                layers = f"nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Dense({x.shape[1]}, classes)"
+            cure = (
+                "The input has more axes than [n, classes], as if the network had no head: flatten it and "
+                "let a Dense layer make one number for each class, e.g. with "
+                f"nn.SequentialCell({layers}) at the end"
+            )
+        elif target.dtype.is_integer and target.ndim == 2 and target.shape[1] == 1 and x.ndim == 2:
+            cure = "Take the last axis off the target with squeeze(1)"
         raise (TypeError if not target.dtype.is_integer else ValueError)(
             f"{name}: the target must hold class indices (integers) of shape {expected}, or probabilities of "
             f"shape {x.shape}. "
-            f"Received: input {x.type}, target {target.type}. Convert or reshape the target"
+            f"Received: input {x.type}, target {target.type}. {cure}"
         )
 
 

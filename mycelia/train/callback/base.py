@@ -121,8 +121,16 @@ class CallbackList:
         self.callbacks: list[Callback] = list(callbacks)
         for callback in self.callbacks:
             if not isinstance(callback, Callback):
+                cure = ""
+                if callback is ...:
+                    cure = (
+                        ". Where a text prints `...` it leaves them to you: write callbacks=[LossMonitor()] "
+                        "or the like, or leave callbacks out"
+                    )
+                elif isinstance(callback, type) and issubclass(callback, Callback):
+                    cure = f". That is the class: make one, {callback.__name__}(...)"
                 raise TypeError("callbacks must be a Callback or a list of them. Received an item: "
-                                f"{callback!r} (of type {type(callback).__name__})")
+                                f"{callback!r} (of type {type(callback).__name__}){cure}")
 
     def __enter__(self) -> CallbackList:
         entered: list[Callback] = []
