@@ -271,11 +271,26 @@ def _sum_tile(module: Module, spec: PixelSum, name: str, rows: int, vectors: int
             count:
         ]
 
-    addresses = [f.byte(p, v * tile.lanes * size) for p in row_addresses for v in range(vectors)]
-    for k in range(count):
+    store_sums(f, spec, sums[:count], row_addresses, vectors, full, columns)
+
+
+def store_sums(
+    f: Function,
+    spec: PixelSum,
+    sums: list[Value],
+    rows: list[Value],
+    vectors: int,
+    full: Value,
+    columns: Operand,
+) -> None:
+    """Stores a register tile at the addresses of its rows and returns; ``columns`` of each row's last vector
+    unless ``full``."""
+    tile = spec.tile
+    addresses = [f.byte(p, v * tile.lanes * tile.itemsize) for p in rows for v in range(vectors)]
+    for k, (x, address) in enumerate(zip(sums, addresses)):
         if (k + 1) % vectors:
-            f.store(sums[k], addresses[k])
-    ends = [(sums[k], addresses[k]) for k in range(vectors - 1, count, vectors)]
+            f.store(x, address)
+    ends = list(zip(sums, addresses))[vectors - 1 :: vectors]
     if spec.columns == "whole":
         for x, address in ends:
             f.store(x, address)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mycelia.codegen import conv, gemm, pack
+from mycelia.codegen import conv, gemm, pack, packed_sum
 from mycelia.codegen.conv import PixelSum
 from mycelia.codegen.gemm import Contraction, Tile
 from mycelia.codegen.target import Target
-from mycelia.ir.dtypes import DType
+from mycelia.ir.dtypes import DType, float32, float64
 from mycelia.kernels.api import Arg, Call, Code, Table, Work
 
 # Bytes of A that a chunk goes over for each panel of B: it stays in the second-level cache.
@@ -311,6 +312,8 @@ class Widened:
 
 # Bytes of A and B that a sum over pixels goes over again for each tile of a chunk.
 PIXEL_BLOCK_BYTES = 192 * 1024
+# A result of so many bytes is summed up in parts, each over some of the pixels.
+PART_BYTES = 640 * 1024
 
 
 def pixel_sums(
@@ -344,42 +347,26 @@ def pixel_sums(
     if 0 in (taps, run, n, outer):
         return []
     tile = spec.tile
-    tiles = ceil_div(run, tile.rows)
-    tile_rows, taller = divmod(run, tiles)
-    all_tiles, panels = taps * tiles, ceil_div(n, tile.width)
-    per_tile = max(pixels * images, 1) * tile.rows * tile.width
-    chunk = min(max(per_tile * all_tiles * panels // 16, CHUNK_WORK), 40 * CHUNK_WORK)
-    panel_block = evenly(panels, max(chunk // per_tile, 1))
-    tile_block = evenly(all_tiles, max(chunk // (per_tile * panel_block), 1))
-    pixel_bytes = (run + min(n, panel_block * tile.width)) * tile.itemsize
+    cut = SumCut.of(tile, pixels * images, taps, run, n)
+    pixel_bytes = (run + min(n, cut.panel_block * tile.width)) * tile.itemsize
     at_once = max(PIXEL_BLOCK_BYTES // pixel_bytes, 16)
     pixel_block = evenly(pixels, at_once, 4)
     image_block = max(at_once // pixels, 1) if 0 < pixels <= at_once else 1
-    zeros: Arg = Table(np.zeros(tile.rows * tile.itemsize, np.uint8)) if spec.table else 0
-    spec = replace(spec, columns=gemm.column_class(tile, n), shortest=min(tile_rows, tile.rows - 1))
+    spec = cut.specialised(spec, n)
     symbol = spec.key
     code = Code(symbol, spec.key, lambda: conv.pixel_sum(spec, symbol))
-    row_blocks, column_blocks = ceil_div(all_tiles, tile_block), ceil_div(panels, panel_block)
     words: dict[str, Arg] = dict(
         a=a,
         b=b,
         c=c,
         table=Table(offsets) if offsets is not None else 0,
-        zeros=zeros,
+        zeros=_zero_row(spec),
         pixels=pixels,
         images=images,
         pixel_block=pixel_block,
         image_block=image_block,
         run=run,
         n=n,
-        tiles=tiles,
-        tile_rows=tile_rows,
-        taller=taller,
-        all_tiles=all_tiles,
-        tile_block=tile_block,
-        row_blocks=row_blocks,
-        panel_block=panel_block,
-        column_blocks=column_blocks,
         a_row=a_row,
         a_image=a_image,
         a_outer=a_outer,
@@ -387,5 +374,155 @@ def pixel_sums(
         b_image=b_image,
         b_outer=b_outer,
         c_outer=c_outer,
+        **cut.words(),
     )
-    return [Call(code, [words[name] for name in conv.SUM_WORDS], outer * row_blocks * column_blocks)]
+    return [Call(code, [words[name] for name in conv.SUM_WORDS], outer * cut.chunks)]
+
+
+def packed_pixel_sums(
+    spec: PixelSum,
+    *,
+    a: Arg,
+    b: Arg,
+    c: Work,
+    offsets: np.ndarray | None,
+    pixels: int,
+    images: int,
+    taps: int,
+    run: int,
+    n: int,
+    a_row: int,
+    a_image: int,
+    b_row: int,
+    outer: int = 1,
+    a_outer: int = 0,
+    b_outer: int = 0,
+) -> list[Call]:
+    """`pixel_sums` with B brought into panels first and A copied by each chunk: for many columns. The images
+    of B follow each other without a gap, and so do the C of ``outer``."""
+    total = pixels * images
+    if 0 in (taps, run, n, outer):
+        return []
+    tile = spec.tile
+    elements = packed_elements(tile, n, 1, total)
+    panels = Work(max(outer * elements * tile.itemsize, 1), "panels")
+    dtype = float64 if tile.element == "double" else float32
+    calls = pack_panels(
+        tile, dtype, b, panels, n=n, run=total, n_stride=tile.itemsize, i_stride=b_row, outer=outer,
+        outer_stride=b_outer,
+    )  # fmt: skip
+    block, elements_of_c = packed_sum.block_pixels(spec), taps * run * n
+    cut, parts, part_pixels = SumCut.square(tile, total, taps, run, n), 1, total
+    if elements_of_c * tile.itemsize <= PART_BYTES and total >= 4 * block:
+        cut = SumCut.whole(tile, taps, run, n)
+        part_pixels = evenly(total, max(ceil_div(total, FEW_CHUNKS), 2 * block), block)
+        parts = ceil_div(total, part_pixels)
+    spec = cut.specialised(spec, n)
+    symbol = "packed_" + spec.key
+    c_outer = elements_of_c * tile.itemsize
+    to = c if parts == 1 else Work(outer * parts * c_outer, "parts")
+    code = Code(symbol, symbol, lambda: packed_sum.packed_sum(spec, symbol))
+    words: dict[str, Arg] = dict(
+        a=a,
+        b=panels,
+        c=to,
+        table=Table(offsets) if offsets is not None else 0,
+        zeros=_zero_row(spec),
+        pixels=pixels,
+        total=total,
+        run=run,
+        n=n,
+        a_row=a_row,
+        a_image=a_image,
+        a_outer=a_outer,
+        b_outer=elements * tile.itemsize,
+        c_outer=parts * c_outer,
+        parts=parts,
+        part_pixels=part_pixels,
+        c_part=c_outer,
+        **cut.words(),
+    )
+    calls.append(Call(code, [words[name] for name in packed_sum.WORDS], outer * parts * cut.chunks))
+    if parts > 1:
+        calls += [
+            _total_of_parts(spec, to, c, g * parts * c_outer, g * c_outer, parts, elements_of_c)
+            for g in range(outer)
+        ]
+    return calls
+
+
+def _total_of_parts(
+    spec: PixelSum, source: Work, result: Work, start: int, place: int, parts: int, elements: int
+) -> Call:
+    symbol = f"sum_parts_{spec.tile.element}x{spec.tile.lanes}"
+    code = Code(symbol, symbol, lambda: packed_sum.sum_parts(spec, symbol))
+    block = evenly(elements, max(200_000 // parts, spec.tile.lanes), spec.tile.lanes)
+    source, result = (Work(w.nbytes, w.key, w.offset + at) for w, at in ((source, start), (result, place)))
+    return Call(code, [source, result, parts, elements, block], ceil_div(elements, block))
+
+
+def _zero_row(spec: PixelSum) -> Arg:
+    return Table(np.zeros(spec.tile.rows * spec.tile.itemsize, np.uint8)) if spec.table else 0
+
+
+@dataclass
+class SumCut:
+    """How a sum over pixels is cut into register tiles and chunks; see `mycelia.codegen.conv.pixel_sum`."""
+
+    tiles: int
+    tile_rows: int
+    taller: int
+    all_tiles: int
+    tile_block: int
+    row_blocks: int
+    panel_block: int
+    column_blocks: int
+
+    @staticmethod
+    def of(tile: Tile, total: int, taps: int, run: int, n: int) -> SumCut:
+        """Few rows of C at a time, with many columns."""
+        units, all_tiles, panels = SumCut._units(tile, total, taps, run, n)
+        panel_block = evenly(panels, max(units, 1))
+        return SumCut._blocks(tile, taps, run, n, max(units // panel_block, 1), panel_block)
+
+    @staticmethod
+    def square(tile: Tile, total: int, taps: int, run: int, n: int) -> SumCut:
+        """As many rows as columns, in time: what is read for a chunk is least then."""
+        units, all_tiles, panels = SumCut._units(tile, total, taps, run, n)
+        tile_block = min(max(math.isqrt(units * 4 // 3), units // panels, 1), all_tiles)
+        return SumCut._blocks(tile, taps, run, n, tile_block, max(units // tile_block, 1))
+
+    @staticmethod
+    def whole(tile: Tile, taps: int, run: int, n: int) -> SumCut:
+        """All of C."""
+        return SumCut._blocks(tile, taps, run, n, taps * run, n)
+
+    @staticmethod
+    def _units(tile: Tile, total: int, taps: int, run: int, n: int) -> tuple[int, int, int]:
+        """Register tiles of a chunk; tiles below each other, and panels, of C."""
+        all_tiles, panels = taps * ceil_div(run, tile.rows), ceil_div(n, tile.width)
+        unit = max(total, 1) * tile.rows * tile.width
+        chunk = min(max(unit * all_tiles * panels // FEW_CHUNKS, CHUNK_WORK), 40 * CHUNK_WORK)
+        return chunk // unit, all_tiles, panels
+
+    @staticmethod
+    def _blocks(tile: Tile, taps: int, run: int, n: int, most_tiles: int, most_panels: int) -> SumCut:
+        tiles, panels = ceil_div(run, tile.rows), ceil_div(n, tile.width)
+        tile_rows, taller = divmod(run, tiles)
+        all_tiles = taps * tiles
+        tile_block, panel_block = evenly(all_tiles, most_tiles), evenly(panels, most_panels)
+        return SumCut(
+            tiles, tile_rows, taller, all_tiles, tile_block, ceil_div(all_tiles, tile_block), panel_block,
+            ceil_div(panels, panel_block),
+        )  # fmt: skip
+
+    @property
+    def chunks(self) -> int:
+        return self.row_blocks * self.column_blocks
+
+    def specialised(self, spec: PixelSum, n: int) -> PixelSum:
+        shortest = min(self.tile_rows, spec.tile.rows - 1)
+        return replace(spec, columns=gemm.column_class(spec.tile, n), shortest=shortest)
+
+    def words(self) -> dict[str, Arg]:
+        return dict(vars(self))

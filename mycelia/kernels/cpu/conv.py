@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from mycelia.kernels.cpu.contraction import (
     evenly,
     pack_panels,
     packed_elements,
+    packed_pixel_sums,
     pixel_sums,
     tile_for,
     transpose,
@@ -529,8 +531,8 @@ class ConvolutionWeightGrad(ConvKernel):
             reading = Reading(image, None, 0, icg, [])  # type: ignore[arg-type]
         else:
             reading = read_windows(window, groups, channels, n, wide, x.dtype, In(0), target)
-        calls = pixel_sums(
-            PixelSum(tile, table=not window.pointwise),
+        pixel_sum = PixelSum(tile, table=not window.pointwise)
+        operands: dict[str, Any] = dict(
             a=reading.a,
             b=grad,
             c=sums,
@@ -543,12 +545,19 @@ class ConvolutionWeightGrad(ConvKernel):
             a_row=channels * size,
             a_image=reading.image,
             b_row=oc * size,
-            b_image=window.pixels * oc * size,
             outer=groups,
             a_outer=icg * size,
             b_outer=ocg * size,
-            c_outer=taps * icg * ocg * size,
         )
+        if ocg > tile.width:
+            calls = packed_pixel_sums(pixel_sum, **operands)
+        else:
+            calls = pixel_sums(
+                pixel_sum,
+                **operands,
+                b_image=window.pixels * oc * size,
+                c_outer=taps * icg * ocg * size,
+            )
         for group in range(groups):
             place = dict(order, source=Work(sums.nbytes, sums.key, group * taps * icg * ocg * size))
             calls += transpose(
