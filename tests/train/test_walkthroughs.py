@@ -1,7 +1,7 @@
 """Two walk-throughs of training a ResNet, typed in as printed but for ``device_target="CPU"``.
 
-Neither can train as it is. Each must stop at its mistakes in turn, with a message that names the mistake and its
-mending; mended as the message says, it goes on to the next. The mended scripts are in ``examples``.
+Neither can train as it is. Each must stop at its mistakes in turn, with a message that names the mistake and
+its mending; mended as the message says, it goes on to the next. The mended scripts are in ``examples``.
 """
 
 from __future__ import annotations
