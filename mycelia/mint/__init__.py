@@ -18,7 +18,8 @@ from mycelia.ops.function import (
     scattering,
     shaping,
 )
-from mycelia.ops.function.arranging import diag, dstack, hstack, ravel, trace
+from mycelia.ops.function.arranging import dstack, hstack, ravel, trace
+from mycelia.ops.function.arranging import numpy_diag as diag
 from mycelia.ops.function.convolving import conv_tbc
 from mycelia.ops.function.creating import (
     arange,
@@ -119,7 +120,7 @@ from mycelia.ops.function.elementwise import (
     trunc,
     xlogy,
 )
-from mycelia.ops.function.finding import bincount, histc, kthvalue, searchsorted, unique_consecutive
+from mycelia.ops.function.finding import histc, kthvalue, searchsorted, unique_consecutive
 from mycelia.ops.function.linear import addmm, baddbmm, bmm, dot, einsum, matmul, mm, mv, outer
 from mycelia.ops.function.picking import take
 from mycelia.ops.function.products import addbmm, addmv, cross, vdot
@@ -179,7 +180,7 @@ all = view(reducing.all, dim="axis", keepdim="keep_dims")
 any = view(reducing.any, dim="axis", keepdim="keep_dims")
 argmax = view(reducing.argmax)
 argmin = view(reducing.argmin, indices=int64, dim="axis", keepdim="keepdims")
-norm = view(reducing.norm, input="A", p="ord")
+norm = view(reducing.p_norm, input="A", p="ord")
 nansum = view(finding.nansum, dim="axis", keepdim="keepdims")
 diff = view(finding.diff, input="x", dim="axis")
 cummax = view(reducing.cummax, dim="axis")
@@ -195,6 +196,12 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """The axes from ``start_dim`` to ``end_dim`` merged into one."""
     return shaping.flatten(input, start_dim=start_dim, end_dim=end_dim)
+
+
+def bincount(input: Tensor, weights: Any = None, minlength: int = 0) -> Tensor:
+    """How often each number from 0 on occurs in a vector (int64), or the sums of the weights of each."""
+    found = finding.bincount(input, weights, minlength)
+    return found.astype(int64) if weights is None else found
 
 
 def select(input: Tensor, dim: int, index: int) -> Tensor:

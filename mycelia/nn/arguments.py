@@ -6,10 +6,10 @@ from typing import Any
 
 
 def positive_int(owner: str, **numbers: Any) -> None:
-    """Raises ValueError unless each is an int greater than 0."""
+    """Raises TypeError unless each is an int, ValueError unless it is greater than 0."""
     for name, value in numbers.items():
         if type(value) is not int or value <= 0:
-            raise ValueError(
+            raise (ValueError if type(value) is int else TypeError)(
                 f"{owner}: {name} must be a positive int. Received: {name}={value!r} (of type "
                 f"{type(value).__name__})"
             )

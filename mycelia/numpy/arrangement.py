@@ -48,7 +48,7 @@ _SAME = {
     "triu": shaping.triu,
     "vsplit": arranging.vsplit,
     "array_split": arranging.tensor_split,
-    "diag": arranging.diag,
+    "diag": arranging.numpy_diag,
 }
 # Views of a list of tensors.
 _LISTS = {

@@ -99,14 +99,26 @@ def _choose(self: Tensor, choices: Any, mode: str = "clip") -> Tensor:
     return shaping.reshape(picked, shape)
 
 
+def _gather(self: Tensor, *args: Any, **named: Any) -> Tensor:
+    """``x.gather(indices, axis, batch_dims=0)``: slices along an axis; ``x.gather(dim, index)``: the element
+    at each index along an axis."""
+    if "dim" in named or "index" in named or (args and not isinstance(args[0], Tensor)):
+        return shaping.gather_elements(self, *args, **named)
+    return shaping.gather(self, *args, **named)
+
+
+def _searchsorted(self: Tensor, v: Any, side: str = "left", sorter: Any = None) -> Tensor:
+    """Where numbers would be inserted into the sorted tensor, int32."""
+    return finding.searchsorted(self, v, out_int32=True, side=side, sorter=sorter)
+
+
 def _repeat_interleave(self: Tensor, repeats: Any, dim: int | None = None, **named: Any) -> Tensor:
     return shaping.repeat_interleave(self, repeats, named.get("axis", dim))
 
 
 def _with_indices(name: str) -> Method:
     def method(self: Tensor, axis: int = 0, keep_dims: bool = False) -> tuple[Tensor, Tensor]:
-        value, index = getattr(reducing, name)(self, axis, keep_dims)
-        return index, value
+        return getattr(reducing, name)(self, axis, keep_dims)
     return method
 
 
@@ -132,10 +144,10 @@ def _uniform(self: Tensor, from_: Any = 0.0, to: Any = 1.0, generator: Any = Non
 
 _SAME: dict[Any, str] = {
     arranging: """
-        diag diagflat diagonal dsplit fliplr flipud hsplit movedim rot90 tensor_split trace vsplit""",
+        diagflat diagonal dsplit fliplr flipud hsplit movedim rot90 tensor_split trace vsplit""",
     finding: """
         aminmax bincount cov diff histc kthvalue msort nanmean nanmedian nanquantile nansum quantile
-        searchsorted unique_consecutive unique_with_pad""",
+        unique_consecutive unique_with_pad""",
     decompositions: """
         cholesky cholesky_inverse cholesky_solve det eigvals geqrf inverse log_matrix_determinant logdet lstsq
         lu_solve matrix_determinant matrix_power orgqr ormqr pinv qr slogdet svd""",
@@ -158,7 +170,9 @@ METHODS: dict[str, Method] = {
     "argmin_with_value": _with_indices("min"),
     "cauchy": _cauchy,
     "choose": _choose,
+    "diag": arranging.diag,
     "erfinv_": _in_place(elementwise.erfinv),
+    "gather": _gather,
     "index_add": _index_add,
     "index_add_": _in_place(_index_add),
     "index_copy_": _in_place(scattering.index_copied),
@@ -173,6 +187,7 @@ METHODS: dict[str, Method] = {
     "scatter_": _in_place(_scatter),
     "scatter_add": _scatter_add,
     "scatter_add_": _in_place(_scatter_add),
+    "searchsorted": _searchsorted,
     "select": _select,
     "take": _take,
     "uniform": _uniform,

@@ -1,6 +1,7 @@
 """The table of MindSpore's primitive classes."""
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from mycelia.ir import dtypes
@@ -28,6 +29,7 @@ from mycelia.tensor.tensor import Tensor
 
 # Without settings: a name and the function.
 _PLAIN: dict[str, Function] = {
+    "Partial": lambda function, *args, **named: functools.partial(function, *args, **named),
     "Add": elementwise.add,
     "Sub": elementwise.sub,
     "Mul": elementwise.mul,

@@ -351,6 +351,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "copy_": _copy_,
     "zero_": _inplace(creating.zeros_like),
     "fill_": _inplace(lambda self, value: creating.full_like(self, value)),
+    "init_data": lambda self, *_, **__: self,  # what `initializer` gives holds its elements already
     "is_floating_point": lambda self: self.dtype.is_float,
     "detach": effects.stop_gradient,
     **{

@@ -5,6 +5,7 @@ Each is an expression over the names of `names`; its value is a tensor, a number
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ def names(ms: Any) -> dict[str, Any]:
 
     return {
         "__name__": __name__,
+        "refused": refused,
         "ms": ms,
         "ops": ms.ops,
         "np": np,
@@ -188,6 +190,15 @@ ms.grad(lambda t: ops.where(t > 0, t * t, -t).sum())(v); ms.grad(lambda t: ops.m
 h + 1.5; h * h; h / 3; h.sum(); h + v; ops.exp(h); ops.softmax(h); ops.gelu(h); h @ h; h.mean()
 ops.sqrt(ops.abs(h)); ops.cast(h, ms.float32) * 2
 """
+
+
+def refused(call: Callable[[], Any]) -> str:
+    """The kind of error that a call ends in: the built-in class, whatever is derived from it."""
+    try:
+        flat(call())  # what runs later runs now
+    except Exception as error:
+        return next(kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins")
+    return "no error"
 
 
 def expressions(text: str = EXPRESSIONS) -> list[str]:

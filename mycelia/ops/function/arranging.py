@@ -310,7 +310,7 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
     return transpose(planes, tuple(next(rest) if i is None else i for i in order))
 
 
-def diag(input: Any, diagonal: int = 0) -> Tensor:
+def numpy_diag(input: Any, diagonal: int = 0) -> Tensor:
     """A matrix with the vector on a diagonal, or a matrix's diagonal.
 
     Raises:
@@ -325,6 +325,13 @@ def diag(input: Any, diagonal: int = 0) -> Tensor:
 
 
 _diagonal = diagonal
+
+
+def diag(input: Any) -> Tensor:
+    """A vector's elements on the diagonal of a matrix; in general, of an input of shape ``s`` a tensor of
+    shape ``s + s`` with the elements where both halves of the index agree (``ops.diag``)."""
+    x = as_tensor("diag", input)
+    return reshape(diag_embed(reshape(x, (-1,))), (*x.shape, *x.shape))
 
 
 def diagflat(input: Any, offset: int = 0) -> Tensor:

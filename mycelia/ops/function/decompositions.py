@@ -279,7 +279,7 @@ def vector_norm(
     x: Any, ord: Any = 2, axis: Any = None, keepdims: bool = False, *, dtype: Any = None
 ) -> Tensor:
     """The p-norm over axes, of all elements unless told otherwise."""
-    return reducing.norm(x, ord, axis, keepdims, dtype=dtype)
+    return reducing.p_norm(x, ord, axis, keepdims, dtype=dtype)
 
 
 def matrix_norm(
@@ -293,7 +293,7 @@ def matrix_norm(
     if first == second:
         raise ValueError(f"matrix_norm: axis must name two axes. Received: axis={axis}")
     if ord == "fro":
-        return reducing.norm(x, 2, (first, second), keepdims)
+        return reducing.p_norm(x, 2, (first, second), keepdims)
     from mycelia.ops.function.arranging import movedim
     moved = movedim(x, (first, second), (-2, -1))
     if ord in ("nuc", 2, -2):

@@ -363,10 +363,20 @@ def select(condition: Any, input: Any, other: Any) -> Tensor:
 
 
 def masked_fill(input_x: Any, mask: Any, value: Any) -> Tensor:
-    """``value`` where the mask holds, else the input."""
+    """``value`` where the mask holds, else the input.
+
+    Raises:
+        TypeError: a mask that holds no booleans.
+    """
     x = as_tensor("masked_fill", input_x)
+    if not isinstance(mask, Tensor) or mask.dtype is not bool_:
+        received = mask.type if isinstance(mask, Tensor) else type(mask).__name__
+        raise TypeError(
+            f"masked_fill: the mask must be a Tensor of bool. Received: {received}; compare first, as in "
+            "mask != 0"
+        )
     value = cast(value, x.dtype) if isinstance(value, Tensor) else scalar(value, x.dtype)
-    return selection.Select(cast(mask, bool_), value, x)
+    return selection.Select(mask, value, x)
 
 
 def _bound(name: str, x: Tensor, bound: Any) -> Tensor:

@@ -76,7 +76,7 @@ def bucketize(input: Any, boundaries: Any, *, right: bool = False) -> Tensor:
 
 # -- counting ------------------------------------------------------------------------------------------------
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Tensor:
-    """How often each number from 0 on occurs in a vector, or the sums of the weights of each.
+    """How often each number from 0 on occurs in a vector, or the sums of the weights of each; float32.
 
     Raises:
         ValueError: an input that is no vector of non-negative integers.
@@ -98,8 +98,7 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Tensor:
             f"bincount: weights must have the input's shape. Received: {each.shape} and {x.shape}"
         )
     each = each if weights is None or each.dtype.is_float else cast(each, dtypes.float32)
-    total = indexing.GatherGrad(x, each, axis=0, shape=(size,))
-    return cast(total, int64) if weights is None else total
+    return indexing.GatherGrad(x, each, axis=0, shape=(size,))
 
 
 def histc(input: Any, bins: int = 100, min: Any = 0.0, max: Any = 0.0) -> Tensor:

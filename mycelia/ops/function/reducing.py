@@ -177,6 +177,28 @@ def logsumexp(input: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
 
 @composite
 def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The norm of matrices or vectors, as `p_norm` or `matrix_norm` say.
+
+    Args:
+        A: the input.
+        ord: the kind; None is the root of the sum of squares.
+        dim: the axes. Two, or none of a matrix, with an ``ord`` ask for a norm of matrices.
+        keepdim: whether axes stay, with extent 1.
+        dtype: to compute in.
+
+    Raises:
+        ValueError: another kind of ``ord``.
+    """
+    x = as_tensor("norm", A)
+    pair = (0, 1) if dim is None and x.ndim == 2 else dim
+    # MindSpore's documentation promises the largest singular value for 2; what it computes is this.
+    if ord not in (None, 2) and isinstance(pair, (tuple, list)) and len(pair) == 2:
+        from mycelia.ops.function.decompositions import matrix_norm
+        return matrix_norm(x, ord, pair, keepdim, dtype=dtype)
+    return p_norm(x, ord, dim, keepdim, dtype=dtype)
+
+
+def p_norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The p-norm over axes (the flattened tensor when ``dim`` is None); ``ord`` is 2 unless given, may be
     inf, -inf, 0, 1, ...
 

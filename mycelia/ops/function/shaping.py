@@ -172,6 +172,11 @@ def flatten(input: Any, order: str = "C", *, start_dim: int = 1, end_dim: int = 
         normalise_axis("flatten", start_dim, x.ndim, "start_dim"),
         normalise_axis("flatten", end_dim, x.ndim, "end_dim"),
     )
+    if first > last:
+        raise ValueError(
+            f"flatten: start_dim must not come after end_dim. Received: start_dim={start_dim}, "
+            f"end_dim={end_dim}, shape {x.shape}"
+        )
     return reshape(x, (*x.shape[:first], _product(x.shape[first:last + 1]), *x.shape[last + 1:]))
 
 
@@ -440,8 +445,12 @@ def gather(input_params: Any, input_indices: Any, axis: int, batch_dims: int = 0
 
 
 def index_select(input: Any, axis: int, index: Any) -> Tensor:
-    """`gather` by a vector of indices."""
-    return gather(input, index, axis)
+    """`gather` by a vector of indices.
+
+    Raises:
+        TypeError: the index is no tensor.
+    """
+    return gather(input, require_tensor("index_select", index, "index"), axis)
 
 
 def gather_elements(input: Any, dim: int, index: Any) -> Tensor:
@@ -546,5 +555,6 @@ def is_tensor(obj: Any) -> bool:
 
 
 def tuple_to_array(input_x: Sequence[Any]) -> Tensor:
-    """A tensor of a tuple of numbers."""
-    return as_tensor("tuple_to_array", list(input_x))
+    """A tensor of a tuple of numbers: int32 or float32, as the first of them is."""
+    kind = dtypes.int32 if isinstance(input_x[0], int) else dtypes.float32
+    return cast(as_tensor("tuple_to_array", list(input_x)), kind)
