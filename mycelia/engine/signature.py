@@ -66,15 +66,16 @@ class Signature:
 
     def _check(self, index: int, declared: Tensor, given: Tensor, extents: dict[int, int]) -> None:
         if declared.dtype is not given.dtype:
-            raise TypeError(
-                f"{self.owner}: input {index} is declared as {_shown(declared)}. Received: {given.type}"
-            )
+            raise self._refusal(TypeError, index, declared, given)
         dims = _dims(declared)
         fits = len(dims) == given.ndim and all(_admits(d, n, extents) for d, n in zip(dims, given.shape))
         if not fits:
-            raise ValueError(
-                f"{self.owner}: input {index} is declared as {_shown(declared)}. Received: {given.type}"
-            )
+            raise self._refusal(ValueError, index, declared, given)
+
+    def _refusal(self, kind: type[Exception], index: int, declared: Tensor, given: Tensor) -> Exception:
+        error = kind(f"{self.owner}: input {index} is declared as {_shown(declared)}. Received: {given.type}")
+        error._explained = True  # type: ignore[attr-defined]  # a layer has nothing to add
+        return error
 
 
 def bound_inputs(function: Callable[..., Any], inputs: tuple, named: dict[str, Any]) -> tuple:

@@ -28,16 +28,7 @@ def hoist(graph: Graph, parameter_inputs: Collection[int]) -> tuple[Graph | None
     if written:
         raise ValueError(f"hoist: inputs {sorted(written)} of graph {graph.name} are written by the graph, "
                          f"so they cannot count as parameters that stay")
-    fixed: set[Value] = {graph.inputs[i] for i in parameter_inputs}
-    early: set[Node] = set()
-    for node in graph.nodes:
-        if (
-            not node.op.effects
-            and all(v in fixed for v in node.inputs)
-            and (node.inputs or node.op.name == "Constant")
-        ):
-            early.add(node)
-            fixed.update(node.outputs)
+    _, early = fixed_values(graph, parameter_inputs)
     stays = _needed_late(graph, early)
     crossing = [v for v in _crossing(graph, stays) if v.node in early]
     if not crossing:
@@ -69,6 +60,21 @@ def hoist(graph: Graph, parameter_inputs: Collection[int]) -> tuple[Graph | None
     main.outputs = [table[v] for v in graph.outputs]
     main.writes = {i: table[v] for i, v in graph.writes.items()}
     return prologue, main
+
+
+def fixed_values(graph: Graph, parameter_inputs: Collection[int]) -> tuple[set[Value], set[Node]]:
+    """The values that depend on parameters alone, and the nodes that compute them."""
+    fixed: set[Value] = {graph.inputs[i] for i in parameter_inputs}
+    early: set[Node] = set()
+    for node in graph.nodes:
+        if (
+            not node.op.effects
+            and all(v in fixed for v in node.inputs)
+            and (node.inputs or node.op.name == "Constant")
+        ):
+            early.add(node)
+            fixed.update(node.outputs)
+    return fixed, early
 
 
 def _needed_late(graph: Graph, early: set[Node]) -> set[Node]:

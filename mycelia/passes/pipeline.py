@@ -20,6 +20,7 @@ from mycelia.passes.functionalise import functionalise
 from mycelia.passes.fusion import fusion
 from mycelia.passes.hoist import hoist
 from mycelia.passes.layout import layout
+from mycelia.passes.prepack import Prepack
 from mycelia.passes.simplify import simplify
 
 Pass = Callable[[Graph], bool]
@@ -132,7 +133,9 @@ def optimise(
     prepared = manager.run(_with_bodies(graph.clone(), check))
     prologue, main = None, prepared
     if parameters:
-        prologue, main = hoist(prepared, parameters)
+        packing = PassManager((Prepack(parameters),), dump, check, manager.report, manager.count)
+        prologue, main = hoist(packing.run(prepared), parameters)
+        manager.count = packing.count
     finish = PassManager(FINISH, dump, check, manager.report, manager.count)
     main = finish.run(main)
     if prologue is not None:
