@@ -242,7 +242,8 @@ def test_the_engine_is_named():
     # one IR: the traced nodes hold the very records that `ops` calls
     assert next(n for n in graph.graph.nodes if n.op.name == "Tanh").op is ms.ops.trigonometric.Tanh
     with ge.clock() as measured:
-        named_for_the_engine(ones(4))
+        named_for_the_engine(ones(4)).asnumpy()
     assert measured.launches == 1
-    assert 0 < measured.inside < measured.seconds
+    if os.environ.get("MYCELIA_TEST_DEVICE") != "hostile":  # which tells no times
+        assert 0 < measured.inside < measured.seconds
     assert 0 < measured.outside < 1
