@@ -1,5 +1,6 @@
 """What `jit` may be told, declared inputs, and values that a graph does not have."""
 import linecache
+import os
 
 import numpy as np
 import pytest
