@@ -247,4 +247,4 @@ def test_the_engine_is_named():
     assert measured.launches == 1
     if os.environ.get("MYCELIA_TEST_DEVICE") != "hostile":  # which tells no times
         assert 0 < measured.inside < measured.seconds
-    assert 0 < measured.outside < 1
+        assert 0 < measured.outside < 1
