@@ -39,9 +39,14 @@ def run(mode: str | None, device: str | None, script: str, args: tuple[str, ...]
 
 
 @main.command()
+@click.option("--new", is_flag=True, help="Write the skeleton of an operator NAME into a file instead.")
 @click.argument("name")
-def op(name: str) -> None:
+def op(name: str, new: bool) -> None:
     """Show an operator: definition, rules, and its layers on each device."""
+    if new:
+        from mycelia.tools.skeleton import write_skeleton
+
+        sys.exit(write_skeleton(name))
     from mycelia.tools.operators import show_operator
 
     sys.exit(show_operator(name))

@@ -107,8 +107,15 @@ class _Top(Loader):
             try:
                 return getattr(mycelia, name)
             except AttributeError:
+                import difflib
+
+                from mycelia.ops.equivalents import equivalent
+
+                near = difflib.get_close_matches(name, mycelia.__all__, 3)
+                hint = f"; did you mean {', '.join(near)}?" if near else ""
                 raise AttributeError(
                     f"module 'mindspore' has no attribute {name!r} (Mycelia {_version()} does not offer it)"
+                    + (equivalent("mindspore", name) or hint)
                 ) from None
 
         module.__version__ = API_VERSION  # type: ignore[attr-defined]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from mycelia.common.seed import on_seed
-from mycelia.ir.dtypes import DType, float32
+from mycelia.ir.dtypes import DType, float32, from_numpy_dtype
 from mycelia.tensor.tensor import Tensor
 
 _generator: np.random.Generator | None = None
@@ -399,6 +399,8 @@ def initializer(init: Any, shape: Any = None, dtype: DType | None = float32) -> 
             )
         return init if init.dtype is dtype else Tensor(init, dtype)
     rule = _rule(init)
+    if not isinstance(dtype, DType):
+        dtype = from_numpy_dtype(dtype)
     if not _drawing and not isinstance(rule, (Zero, One, Constant)):
         return Tensor.from_numpy(np.zeros(extents, dtype.numpy))
     return Tensor.from_numpy(

@@ -16,6 +16,13 @@ _eager_seed: int | None = None
 _generation = 0  # counts the calls that set a seed: each starts the epochs of every pipeline anew
 
 
+def seed_eager(seed: int) -> None:
+    """Makes operations that are called directly draw from `seed` on."""
+    global _eager_seed
+    _eager_seed = seed
+    _eager.clear()  # the generator is made when one is asked for
+
+
 @on_seed
 def set_seed(seed: int) -> None:
     """Makes `seed` the one from which pipelines draw, and starts their epochs anew."""
@@ -34,13 +41,6 @@ def eager_generator() -> np.random.Generator:
     if not _eager:
         _eager.append(np.random.default_rng(_eager_seed))
     return _eager[0]
-
-
-def seed_eager(seed: int) -> None:
-    """Makes operations that are called directly draw from `seed` on."""
-    global _eager_seed
-    _eager_seed = seed
-    _eager.clear()  # the generator is made when one is asked for
 
 
 def eager_state() -> Any:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
+
+import numpy as np
 
 from mycelia.autodiff import control_flow  # noqa: F401  (registers the gradients of Cond and While)
 from mycelia.autodiff.hooks import hooked
@@ -219,7 +221,11 @@ def differentiable(value: Any, what: str) -> Tensor:
         TypeError: not a floating tensor.
     """
     if not isinstance(value, Tensor):
-        raise TypeError(f"{what} must be a Tensor. Received: {value!r} (of type {type(value).__name__})")
+        cure = ". Wrap it in mindspore.Tensor" if isinstance(value, (float, np.ndarray)) else ""
+        if value is None and what.startswith("the result"):
+            cure = ". Does it lack a return?"
+        kind = type(value).__name__
+        raise TypeError(f"{what} must be a Tensor. Received: {value!r} (of type {kind}){cure}")
     if not value.dtype.is_float:
         raise TypeError(
             f"{what} must be of a floating dtype to have a gradient. Received: {value.type}; convert it with "
@@ -234,6 +240,12 @@ def parameters_of(weights: Any) -> tuple[Parameter, ...]:
     Raises:
         TypeError: something among them is not a Parameter.
     """
+    if not isinstance(weights, Iterable) or isinstance(weights, str):
+        cure = " Give net.trainable_params()" if hasattr(weights, "trainable_params") else ""
+        raise TypeError(
+            "weights must be a Parameter or a list of them. Received: an object of type "
+            f"{type(weights).__name__}.{cure}"
+        )
     items = (weights,) if isinstance(weights, Parameter) else tuple(weights)
     for item in items:
         if not isinstance(item, Parameter):

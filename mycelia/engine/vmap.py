@@ -58,6 +58,11 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callabl
 
 
 def _result(y: Any, axis: int | None, level: Batch) -> Any:
+    if not isinstance(y, Tensor):
+        raise TypeError(
+            f"vmap: the function must return tensors. Received: {y!r:.60} (of type {type(y).__name__})"
+            + (". Does it lack a return?" if y is None else ". Make it one with mindspore.Tensor")
+        )
     if axis is not None:
         return unbatch(y, axis, level)
     if type(y) is BatchedTensor and y.level is level:

@@ -98,7 +98,13 @@ def from_numpy_dtype(dtype: object) -> DType:
     """
     if isinstance(dtype, str) and dtype == "bfloat16":
         return bfloat16
-    found = _BY_NUMPY.get(np.dtype(dtype))  # type: ignore[call-overload]
+    try:
+        found = _BY_NUMPY.get(np.dtype(dtype))  # type: ignore[call-overload]
+    except TypeError:
+        raise TypeError(
+            f"no element type is named {dtype!r} (of type {type(dtype).__name__}). Give one such as "
+            f"mindspore.float32; there are {', '.join(BY_NAME)}"
+        ) from None
     if found is None and np.dtype(dtype) == bfloat16.numpy:  # type: ignore[call-overload]
         found = bfloat16
     if found is None:

@@ -102,8 +102,10 @@ def __getattr__(name: str) -> Any:
         return getattr(metrics, name)
     import difflib
 
+    from mycelia.ops.equivalents import equivalent
+
     near = difflib.get_close_matches(name, [*__all__, *_METRICS], 3)
     raise AttributeError(
         f"module 'mycelia.nn' has no attribute {name!r}"
-        + (f"; did you mean {', '.join(near)}?" if near else "")
+        + (equivalent("nn", name) or (f"; did you mean {', '.join(near)}?" if near else ""))
     )

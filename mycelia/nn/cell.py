@@ -10,7 +10,7 @@ from mycelia.autodiff.recording import enable_grad, parameters_take_part
 from mycelia.engine import mode as _mode
 from mycelia.ir.dtypes import DType
 from mycelia.nn.cell_state import CellState, DeviceWishes
-from mycelia.nn.explanations import explain
+from mycelia.nn.explanations import explain, require_known
 from mycelia.nn.hooks import (
     HookHandle,
     refresh_plainness,
@@ -115,6 +115,8 @@ class Cell(CellState, DeviceWishes):
     phase = ""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Cell:
+        if kwargs:
+            require_known(cls, kwargs)
         self = object.__new__(cls)
         attributes = self.__dict__
         attributes["_params"] = Members(attributes)
@@ -132,8 +134,10 @@ class Cell(CellState, DeviceWishes):
 
     # -- calling -------------------------------------------------------------------------------------------
     def construct(self, *args: Any, **kwargs: Any) -> Any:
+        cure = "; rename forward to construct" if hasattr(type(self), "forward") else ""
         raise AttributeError(
             f"{type(self).__name__}.construct is not defined; a Cell computes in `def construct(self, ...)`"
+            + cure
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -144,7 +148,7 @@ class Cell(CellState, DeviceWishes):
                         return self.construct(*args, **kwargs)
                 return self.construct(*args, **kwargs)
             return self._outermost_call(args, kwargs)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, IndexError) as error:
             explain(self, args, error)
             raise
 
@@ -178,6 +182,23 @@ class Cell(CellState, DeviceWishes):
         return run(*args, **kwargs) if self._policy is None else self._policy.run(run, args, kwargs)
 
     # -- attributes ----------------------------------------------------------------------------------------
+    def __getattr__(self, name: str) -> Any:
+        kind, held = type(self).__name__, self.__dict__
+        if name == "_auto_prefix":
+            raise AttributeError(
+                f"{kind}: Cell.__init__ has not run. Call super().__init__() first in {kind}.__init__, "
+                "before parameters and cells are assigned"
+            )
+        text = f"{kind!r} object has no attribute {name!r}"
+        if not name.startswith("_"):
+            members = [*held.get("_cells", ()), *held.get("_params", ())]
+            if members:
+                text += f"; its cells and parameters are {', '.join(members[:12])}"
+                text += ", ..." if len(members) > 12 else ""
+            if name == "backward":
+                text += ". Gradients come from mindspore.value_and_grad, or from loss.backward() of a tensor"
+        raise AttributeError(text)
+
     def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(value, Parameter):
             self.insert_param_to_cell(name, value)

@@ -3,6 +3,8 @@ given, and the cure."""
 
 from __future__ import annotations
 
+import difflib
+import inspect
 from types import TracebackType
 from typing import Any
 
@@ -16,10 +18,13 @@ def explain(cell: Any, args: tuple, error: Exception) -> None:
     A layer with a `refusal` for these inputs speaks for itself. Any other cell is named after the message,
     with its inputs, since the same line of a program often stands for many of them.
     """
-    if type(error) not in (TypeError, ValueError) or hasattr(error, "_explained"):
+    if type(error) not in (TypeError, ValueError, IndexError) or hasattr(error, "_explained"):
         return
     error._explained = True  # type: ignore[attr-defined]
     if not _is_ours(error.__traceback__) or len(error.args) != 1 or not isinstance(error.args[0], str):
+        return
+    if error.args[0].startswith(f"{type(cell).__name__}.construct() "):
+        error.args = (f"{error.args[0]}. It is construct{inspect.signature(cell.construct)}",)
         return
     known = all(isinstance(d, int) for x in args if isinstance(x, Tensor) for d in x.shape)
     told = cell.refusal(*args) if known else None
@@ -144,3 +149,42 @@ def refusal_of_windows(cell: Any, x: Any, axes: int, kernel: tuple[int, ...], pa
         f"What pools the whole image whatever its size is {others}; else use a smaller kernel_size, or fewer "
         "strides before",
     )
+
+
+def refusal_of_channels(cell: Any, x: Any, features: int) -> str | None:
+    """Of a norm over channels: another number of them on axis 1."""
+    if not isinstance(x, Tensor) or x.ndim < 2 or x.shape[1] == features:
+        return None
+    cure = f"Make the layer {type(cell).__name__}({x.shape[1]})"
+    if x.shape[-1] == features:
+        cure += ", or bring the channels, which are on the last axis, to axis 1 with transpose"
+    return refused(cell, f"the input must have num_features={features} channels on axis 1", str(x.type), cure)
+
+
+def require_known(cls: type, given: dict[str, Any]) -> None:
+    """Raises TypeError for arguments that a class's ``__init__`` does not have, with the name that it has for
+    them."""
+    code = getattr(cls.__init__, "__code__", None)
+    if code is None or code.co_flags & (inspect.CO_VARKEYWORDS | inspect.CO_VARARGS):
+        return
+    known = code.co_varnames[1:code.co_argcount + code.co_kwonlyargcount]
+    for name, value in given.items():
+        if name in known:
+            continue
+        near = [spelt for spelt in SPELLINGS.get(name, ()) if spelt in known]
+        near = near or difflib.get_close_matches(name, known, 1)
+        hint = f"; here it is called {' and '.join(near)}" if near else ""
+        raise TypeError(
+            f"{cls.__name__}: has no argument {name!r}{hint}. Received: {name}={value!r:.60}. It takes "
+            f"{', '.join(known)}"
+        )
+
+
+SPELLINGS = {
+    "lr": ("learning_rate",), "bias": ("has_bias",), "groups": ("group",), "betas": ("beta1", "beta2"),
+    "padding_mode": ("pad_mode",), "in_features": ("in_channels",), "out_features": ("out_channels",),
+    "num_embeddings": ("vocab_size",), "embedding_dim": ("embedding_size",), "dim": ("axis",),
+    "normalized_axes": ("normalized_shape",), "num_channels": ("num_features",), "probability": ("p",),
+    "return_mask": ("return_indices",), "wd": ("weight_decay",), "size_average": ("reduction",),
+}
+"""Names that other frameworks have for arguments, and MindSpore's."""

@@ -193,8 +193,10 @@ def __getattr__(name: str) -> Any:
         return sys.modules[__name__]
     if name in ("auto_generate", "_primitive_cache"):
         return importlib.import_module(f"mycelia.ops.{name}")
+    from mycelia.ops.equivalents import equivalent
+
     near = difflib.get_close_matches(name, __all__, 3)
     raise AttributeError(
         f"module 'mycelia.ops' has no attribute {name!r}"
-        + (f"; did you mean {', '.join(near)}?" if near else "")
+        + (equivalent("ops", name) or (f"; did you mean {', '.join(near)}?" if near else ""))
     )

@@ -30,7 +30,7 @@ def window_extent(size: Dim, kernel: int, stride: int, before: int, after: int, 
 
 
 def _require_windows(name: str, types: tuple[TensorType, ...], shape: tuple[Dim, ...]) -> None:
-    if any(isinstance(d, int) and d < 0 for d in shape):
+    if any(isinstance(d, int) and d < 1 for d in shape):
         raise wrong_shape(
             name, types, "the kernel must fit into the padded image", "Pad the image or use a smaller kernel"
         )

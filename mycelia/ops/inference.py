@@ -84,14 +84,15 @@ def require_rank(operator: str, types: Sequence[TensorType], *ranks: int | None)
 def _cure_of_shapes(operator: str, types: Sequence[TensorType]) -> str:
     if operator == "Add" and len(types) == 2 and types[0].ndim == types[1].ndim == 4:
         (n, c, *size), (m, d, *other) = (t.shape for t in types)
-        sizes = [*size, *other]
-        if n == m and c != d and all(isinstance(e, int) for e in (c, d, *sizes)):
-            fewer, more = sorted((c, d))
-            step = max(size[0], other[0]) // max(min(size[0], other[0]), 1)
+        if c > d:
+            (c, d), (size, other) = (d, c), (other, size)
+        known = all(isinstance(e, int) for e in (c, d, *size, *other))
+        if known and n == m and c != d and 0 < other[0] <= size[0]:
+            step = size[0] // other[0]
             stride = f", stride={step}" if step > 1 else ""
             return (
                 "If this is a residual connection, its shortcut needs a 1x1 convolution to get as many "
-                f"channels: nn.Conv2d({fewer}, {more}, 1{stride})"
+                f"channels: nn.Conv2d({c}, {d}, 1{stride})"
             )
     return "Reshape or transpose one of them"
 

@@ -21,7 +21,7 @@ def pooled_shape(
 ) -> tuple[Dim, ...]:
     high = window_extent(x[2], kernel_size[0], stride[0], pads[0], pads[1])
     wide = window_extent(x[3], kernel_size[1], stride[1], pads[2], pads[3])
-    if any(isinstance(d, int) and d < 0 for d in (high, wide)):
+    if any(isinstance(d, int) and d < 1 for d in (high, wide)):
         raise wrong_shape(
             name,
             types,

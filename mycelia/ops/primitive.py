@@ -53,7 +53,19 @@ class Primitive:
         return type(self).__name__
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
-        return type(self).function(*inputs, **named, **self.settings)
+        try:
+            return type(self).function(*inputs, **named, **self.settings)
+        except TypeError as error:
+            if error.__traceback__ is not None and error.__traceback__.tb_next is None:  # never got into it
+                takes = ", ".join(
+                    name for name in inspect.signature(type(self).function).parameters
+                    if name not in self.settings
+                )
+                raise TypeError(
+                    f"{self.name}: must be called with ({takes}). Received: {len(inputs)} inputs"
+                    f"{' and ' + ', '.join(named) if named else ''} ({error})"
+                ) from None
+            raise
 
     def add_prim_attr(self, name: str, value: Any) -> Primitive:
         """Attaches a value that tools may read; it changes nothing that is computed."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from mycelia.ir import dtypes
 from mycelia.ops import element_methods, inplace
+from mycelia.ops.equivalents import EQUIVALENTS, Elsewhere
 from mycelia.ops.function import (
     activations,
     creating,
@@ -21,7 +22,7 @@ from mycelia.ops.function import (
     shaping,
     sliding,
 )
-from mycelia.ops.promotion import cast, resolve_dtype
+from mycelia.ops.promotion import cast, require_tensor, resolve_dtype
 from mycelia.ops.subscript import getitem, setitem
 from mycelia.tensor.tensor import Tensor
 
@@ -238,6 +239,11 @@ def _to(self: Tensor, *args: Any, dtype: Any = None, **_: Any) -> Tensor:
                     f"Tensor.to: the tensor is on {self.device}. Received: {arg!r}. Choose the device with "
                     "set_device"
                 )
+        elif isinstance(arg, str) and arg.split(":")[0] in ("cuda", "npu", "xpu", "mps"):
+            raise ValueError(
+                f"Tensor.to: there is no device {arg!r} here; the tensor is on {self.device}. Leave the call "
+                "out: tensors are made where set_device says"
+            )
         else:
             dtype = arg
     return self if dtype is None else elementwise.cast(self, dtype)
@@ -326,7 +332,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "dim": lambda self: self.ndim,
     "astype": lambda self, dtype, copy=True: elementwise.cast(self, resolve_dtype("astype", dtype)),
     "to": _to,
-    "type_as": lambda self, other: cast(self, other.dtype),
+    "type_as": lambda self, other: cast(self, require_tensor("type_as", other, "other").dtype),
     "float": _as_dtype(dtypes.float32),
     "half": _as_dtype(dtypes.float16),
     "double": _as_dtype(dtypes.float64),
@@ -370,5 +376,7 @@ def install() -> None:
     for name, function in {**PROTOCOL, **METHODS}.items():
         if name not in ("numpy", "asnumpy"):
             setattr(Tensor, name, function)
+    for name in EQUIVALENTS["Tensor"]:
+        setattr(Tensor, name, Elsewhere("Tensor", name))
     Tensor.T = property(lambda self: shaping.transpose(self))  # type: ignore[attr-defined]
     Tensor.mT = property(lambda self: shaping.swapaxes(self, -1, -2))  # type: ignore[attr-defined]

@@ -42,6 +42,11 @@ class Parameter(Tensor):
             raise TypeError(
                 f"Parameter: name must be a string. Received: name={name!r} (of type {type(name).__name__})"
             )
+        if not isinstance(requires_grad, bool):
+            raise TypeError(
+                f"Parameter: requires_grad must be a bool. Received: requires_grad={requires_grad!r} (of "
+                f"type {type(requires_grad).__name__})"
+            )
         super().__init__(
             np.array(default_input.asnumpy()) if isinstance(default_input, Tensor) else default_input
         )

@@ -223,6 +223,18 @@ class Tensor:
             return array.astype(dtype)
         return array.copy() if copy else array
 
+    def __array_function__(self, function: Any, _: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        try:  # most of NumPy's functions call the method of their name
+            return function._implementation(*args, **kwargs)
+        except TypeError as error:
+            if "unexpected keyword argument" not in str(error):
+                raise
+            name = function.__name__
+            raise TypeError(
+                f"numpy.{name}: takes arrays. Received: a Tensor, {self.dtype.name}{list(self.shape)}. Use "
+                f"ops.{name}(x) or x.{name}(), or outside of compiled functions numpy.{name}(x.asnumpy())"
+            ) from None
+
     def __buffer__(self, flags: int) -> memoryview:  # looked at from Python 3.12 on
         return memoryview(self.asnumpy())  # type: ignore[arg-type]
 
@@ -283,9 +295,12 @@ def _array_from(data: Any, dtype: DType | None) -> np.ndarray:
     try:
         array = np.asarray(data) if dtype is None else np.asarray(data, dtype.numpy)
     except (ValueError, TypeError) as error:
+        cure = str(error)
+        if "inhomogeneous" in cure:
+            cure = "its rows differ in length or depth; pad them to one length first"
         raise TypeError(
             f"Tensor: input_data must be a number, nested lists of numbers, a NumPy array or a Tensor. "
-            f"Received: {type(data).__name__}: {error}"
+            f"Received: {data!r:.80} (of type {type(data).__name__}): {cure}"
         ) from None
     if array.dtype.kind in "USOV" and (dtype is None or array.dtype != dtype.numpy):  # bfloat16 is a V
         raise TypeError(

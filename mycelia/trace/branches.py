@@ -147,6 +147,13 @@ def _merge_kind(a: Any, b: Any) -> Any:
         if isinstance(value, Undefined):
             return value
     if isinstance(a, Tensor) or isinstance(b, Tensor):
+        for value in (a, b):
+            if not isinstance(value, (Tensor, bool, int, float)):
+                raise TypeError(
+                    "if: a name must become a tensor or a number in both branches, because the test is known "
+                    f"only when the graph runs. Received: a tensor in one and {value!r:.60} (of type "
+                    f"{type(value).__name__}) in the other. Give the latter a name of its own{_here()}"
+                )
         return "same" if a is b else "tensor"
     if a is b or (type(a) is type(b) and isinstance(a, (bool, int, float, str, tuple)) and a == b):
         return "same"

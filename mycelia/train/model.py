@@ -60,6 +60,12 @@ class Model:
         if eval_indexes is not None and (not isinstance(eval_indexes, list) or len(eval_indexes) != 3):
             raise ValueError("Model: eval_indexes must be a list of three positions: loss, predictions, "
                              f"labels. Received: eval_indexes={eval_indexes!r}")
+        if isinstance(network, type) or not callable(network):
+            raise TypeError(
+                f"Model: network must be a Cell. Received: network={network!r:.60} (of type "
+                f"{type(network).__name__})"
+                + (". That is the class: make one of it" if isinstance(network, type) else "")
+            )
         self._network, self._loss_fn, self._optimizer = network, loss_fn, optimizer
         self._metrics: dict[str, Metric] = get_metrics(metrics)
         self._amp_level, self._amp_settings = amp_level, kwargs

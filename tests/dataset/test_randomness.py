@@ -4,6 +4,8 @@ in."""
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -163,3 +165,9 @@ def test_random_composites_draw_from_all_their_parts():
     apply = rows.map(RandomApply([lambda x: x + 1], prob=0.9))
     found = [float(x) for (x,) in apply.create_tuple_iterator(num_epochs=1, output_numpy=True)]
     assert 250 < found.count(1) < 295
+
+
+def test_a_seed_that_was_set_before_the_import():
+    code = "import mycelia as ms\nms.set_seed(3)\nimport mycelia.dataset as ds\nprint(ds.config.get_seed())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == "3", done.stderr

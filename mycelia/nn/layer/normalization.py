@@ -8,6 +8,7 @@ from mycelia.common.initializer import initializer
 from mycelia.ir.dtypes import DType, float32
 from mycelia.nn.arguments import nchw, positive_int
 from mycelia.nn.cell import Cell
+from mycelia.nn.explanations import refusal_of_channels
 from mycelia.ops.function.images import batch_norm, group_norm, layer_norm, layer_norm_with_statistics
 from mycelia.ops.function.shaping import reshape
 from mycelia.tensor.parameter import Parameter
@@ -95,6 +96,9 @@ class _BatchNorm(Cell):
             1.0 - self.momentum,
             self.eps,
         )
+
+    def refusal(self, *inputs: Any) -> str | None:
+        return refusal_of_channels(self, inputs[0], self.num_features) if inputs else None
 
     def extend_repr(self) -> str:
         return (

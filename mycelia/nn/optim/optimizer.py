@@ -121,6 +121,8 @@ class Optimizer(Cell):
         if isinstance(rate, Tensor):
             rate = rate.asnumpy()
         try:
+            if isinstance(rate, str):
+                raise TypeError  # NumPy would read a number in it
             array = np.asarray(
                 list(rate) if not np.isscalar(rate) and not isinstance(rate, np.ndarray) else rate,
                 self.precision,

@@ -88,6 +88,12 @@ class TrainOneStepCell(Cell):
         self.network = network
         self.network.set_grad()
         self.optimizer = optimizer
+        if not hasattr(optimizer, "parameters"):
+            raise TypeError(
+                "TrainOneStepCell: optimizer must be an optimizer such as nn.Adam(net.trainable_params(), "
+                f"learning_rate=0.001). Received: optimizer={optimizer!r:.60} (of type "
+                f"{type(optimizer).__name__})"
+            )
         self.weights = optimizer.parameters
         self.sens = 1.0 if sens is None else float(sens)
         self.return_grad = return_grad

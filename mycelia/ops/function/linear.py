@@ -198,12 +198,26 @@ def _parsed(equation: str, operands: tuple) -> tuple[list[str], str]:
         output = "".join(sorted(c for c in set(left) - set(",.") if left.count(c) == 1))
         output = "".join(letters[:spread]) + output
     output = output.replace("...", "".join(letters[:spread]))
+    extent_of: dict[str, Any] = {}
     for term, x in zip(terms, operands):
         if len(term) != x.ndim:
             raise ValueError(
                 f"einsum: each term must name every axis of its operand. Received: {term!r} for shape "
                 f"{x.shape}"
             )
+        for c, d in zip(term, x.shape):
+            if extent_of.setdefault(c, d) != d and 1 not in (d, extent_of[c]):
+                shapes = " and ".join(str(y.shape) for y in operands)
+                raise ValueError(
+                    f"einsum: an index must have one extent everywhere, but {c!r} has {extent_of[c]} and {d} "
+                    f"in {equation!r}. Received: operands of shape {shapes}. Transpose one, or rename an "
+                    "index"
+                )
+    if strange := [c for c in output if c not in extent_of]:
+        raise ValueError(
+            f"einsum: the output may only name indices of the operands. Received: {equation!r}, where "
+            f"{', '.join(map(repr, strange))} is new"
+        )
     return terms, output
 
 

@@ -223,6 +223,14 @@ def sparse_softmax_cross_entropy(logits: Any, labels: Any, reduction: str = "non
 def softmax_cross_entropy(logits: Any, labels: Any, reduction: str = "none") -> Tensor:
     """Cross entropy of logits ``[n, classes]`` with probabilities of the same shape."""
     x, y = operands("softmax_cross_entropy", logits, labels)
+    if x.shape != y.shape:
+        indices = y.ndim == x.ndim - 1 and isinstance(labels, Tensor) and labels.dtype.is_integer
+        cure = "For class indices, make the loss with sparse=True" if indices else "Reshape one of them"
+        given = str(labels.type) if isinstance(labels, Tensor) else repr(labels)
+        raise ValueError(
+            "softmax_cross_entropy: labels must have the shape of logits, a probability for each class. "
+            f"Received: logits {x.type}, labels {given}. {cure}"
+        )
     return reduced(
         "softmax_cross_entropy", -ReduceSum(LogSoftmax(x, axis=1) * y, axes=(1,), keepdims=False), reduction
     )

@@ -22,6 +22,12 @@ def extents(name: str, shape: Any, what: str = "shape") -> tuple[Dim, ...]:
     if isinstance(shape, Tensor):
         return tuple(int(d) for d in np.atleast_1d(shape.asnumpy()))
     if isinstance(shape, (tuple, list)):
+        for d in shape:
+            if isinstance(d, (float, str, np.floating)):
+                raise TypeError(
+                    f"{name}: {what} must hold ints. Received: {what}={shape!r}, where {d!r} is of type "
+                    f"{type(d).__name__}. Convert it with int(), or divide with //"
+                )
         return tuple(
             int(d.asnumpy()) if isinstance(d, Tensor) else d if not isinstance(d, np.integer) else int(d)
             for d in shape
