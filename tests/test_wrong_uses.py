@@ -49,3 +49,10 @@ def test_the_message_helps(code, kind, words, tmp_path):
 
 def test_there_are_enough():
     assert sum(map(len, CLASSES.values())) >= 80
+
+
+def test_the_line_is_that_of_the_call_and_not_of_the_first(tmp_path):
+    wrong = "ops.cross_entropy(f32(2, 5), Tensor([0, 7])).asnumpy()"
+    for number in (1, 3):
+        error = failure("\n" * (number - 1) + wrong, tmp_path)
+        assert str(error).endswith(f"case.py:{number}"), str(error)

@@ -280,7 +280,7 @@ TRACING: list[Case] = [
 ARGUMENTS: list[Case] = [
     ("nn.Dense(4)", "TypeError", ("Dense", "'out_channels'")),
     ("nn.Dense(4, -8)", "ValueError", ("Dense", "out_channels", "positive", "-8")),
-    ("nn.Dense('4', 8)", "ValueError", ("Dense", "in_channels", "'4'")),
+    ("nn.Dense('4', 8)", "TypeError", ("Dense", "in_channels", "'4'")),
     ("nn.Dense(4, 8, bias=True)", "TypeError", ("Dense", "'bias'", "called has_bias")),
     ("nn.Conv2d(3, 8, 3, groups=1)", "TypeError", ("Conv2d", "'groups'", "called group")),
     ("nn.Conv2d(3, 8, 3, pad_mode='full')", "ValueError", ("Conv2d", "'same', 'valid' or 'pad'", "'full'")),

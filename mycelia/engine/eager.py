@@ -17,6 +17,7 @@ from mycelia.ops import composite, dispatch
 from mycelia.ops.inplace import apply_chain
 from mycelia.tensor.storage import Storage
 from mycelia.tensor.tensor import Tensor, View, dense_strides, new_token
+from mycelia.trace.location import user_location
 from mycelia.trace.tracer import Trace, TracedTensor
 
 if TYPE_CHECKING:
@@ -145,7 +146,14 @@ class EagerEngine:
         """Carries out a function of several operators as one plan (outside any tape or trace)."""
         from mycelia.engine import jit
 
-        return jit.call_compiled(function, args, kwargs)
+        try:
+            return jit.call_compiled(function, args, kwargs)
+        except IndexError as error:  # the plan names the line that it was first made for
+            text, mark, _ = str(error).rpartition("\n  at ")
+            where = user_location()
+            if mark:
+                error.args = (text + (f"{mark}{where}" if where else ""),)
+            raise
 
 
 def _refuse(op: Operator, x: Any) -> None:
