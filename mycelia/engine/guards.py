@@ -1,31 +1,30 @@
 """What a traced function read from outside, and whether it is still so.
 
 Before a function is traced, everything that it can reach is looked up: globals that its code names, closure
-cells, defaults, and what
-hangs on those: functions it calls, Cells and their attributes, lists and dicts. Values that are plain data
-are
-compared by value, anything else by identity. Cells are compared again only when some Cell's attribute was
-written since
-(`attribute_epoch`). Attributes that the function itself writes (``self.n += 1``) are outputs of the graph,
-applied after
-each run; from the second run on they are inputs as well, so that 1, 2, 3 come out and not 1, 1, 1.
+cells, defaults, and what hangs on those: functions it calls, Cells and their attributes, classes and modules of
+the user's, containers. Values are compared as `mycelia.engine.snapshot` says. Attributes of Cells that cannot
+change in place are compared again only when some Cell's attribute was written since (`attribute_epoch`).
+Attributes that the function itself writes (``self.n += 1``) are outputs of the graph, applied after each run;
+from the second run on they are inputs as well, so that 1, 2, 3 come out and not 1, 1, 1.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
+import sysconfig
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from mycelia.engine import mode
+from mycelia.engine.snapshot import CONTAINERS, PLAIN, changeable, frozen, unchanged
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 from mycelia.trace.location import is_own_code
 from mycelia.trace.tracer import Trace, TracedTensor
 
-_PLAIN = (bool, int, float, complex, str, bytes, type(None))
 MISSING = object()
 _DEPTH = 8
 
@@ -35,20 +34,12 @@ class Read:
 
     __slots__ = ("path", "get", "value", "plain")
 
-    def __init__(self, path: str, get: Callable[[], Any], value: Any, by_value: bool = False) -> None:
-        self.path, self.get, self.value = path, get, value
-        self.plain = (
-            by_value
-            or type(value) in _PLAIN
-            or type(value) is tuple
-            and all(type(v) in _PLAIN for v in value)
-        )
+    def __init__(self, path: str, get: Callable[[], Any], value: Any) -> None:
+        self.path, self.get, self.value = path, get, frozen(value)
+        self.plain = self.value is not value or type(value) in PLAIN
 
     def holds(self) -> bool:
-        now = self.get()
-        if now is self.value:
-            return True
-        return self.plain and type(now) is type(self.value) and now == self.value
+        return unchanged(self.value, self.get())
 
 
 class Attribute:
@@ -91,7 +82,9 @@ class Guards:
         self._objects: list[tuple[str, Any, int, set[str]]] = []  # with the names looked up in each
         self._reach("", fn, 0)
         for i, argument in enumerate(arguments):
-            if _is_cell(argument) or _is_plain_object(argument):
+            if isinstance(argument, CONTAINERS):  # of a kind that is not taken apart
+                self._note(f"argument {i}", lambda argument=argument: argument, argument, 0)
+            elif not isinstance(argument, Tensor):
                 self._reach(f"argument {i}", argument, 0)
         self._look_into_objects()
         self._mode = (mode.current,)
@@ -115,18 +108,26 @@ class Guards:
             self._seen.add(id(thing))
             if not is_own_code(thing.__code__):
                 self._function(path, thing, depth)
+                self._objects.append((path, thing, depth, set(_FUNCTIONS_OWN)))
         elif _is_cell(thing):
             self._seen.add(id(thing))
             self._cell(path, thing, depth)
-        elif type(thing) in (list, tuple, dict):
+        elif isinstance(thing, CONTAINERS):
             self._seen.add(id(thing))
-            items = thing.items() if type(thing) is dict else enumerate(thing)
+            items = thing.items() if isinstance(thing, dict) else enumerate(thing)
             for key, value in list(items):
                 self._reach(f"{path}[{key!r}]", value, depth + 1)
         elif _is_plain_object(thing):
             self._seen.add(id(thing))
+            self._names.update(_special_methods(type(thing)))
             self._objects.append((path, thing, depth, set()))
-            self.cells.append(thing)
+            if hasattr(thing, "__dict__"):
+                self.cells.append(thing)
+        elif isinstance(thing, (type, types.ModuleType)) and _is_users(thing):
+            self._seen.add(id(thing))
+            if isinstance(thing, type):
+                self._names.update(_special_methods(thing))
+            self._objects.append((path, thing, depth, set()))
 
     def _look_into_objects(self) -> None:
         """Attributes and methods of objects of the user's classes, as far as code mentions their names.
@@ -139,16 +140,17 @@ class Guards:
     def _look_into(self, path: str, thing: Any, depth: int, known: set[str]) -> None:
         for name in sorted(self._names - known):
             known.add(name)
+            own = getattr(thing, "__dict__", {})
             value = _attribute(thing, name)
             function = getattr(value, "__func__", getattr(value, "fget", value))
             if isinstance(function, types.FunctionType) or hasattr(function, "__wrapped__"):
                 self._reach(f"{path}.{name}", function, depth + 1)
                 continue
-            if _is_cell(thing) and (name in vars(thing) or hasattr(_cell_class(), name)):
+            if _is_cell(thing) and (name in own or hasattr(_cell_class(), name)):
                 continue  # compared with the other attributes of Cells
             if value is not MISSING and not isinstance(value, (property, staticmethod, classmethod)):
                 get = lambda thing=thing, name=name: _attribute(thing, name)  # noqa: E731
-                if name in vars(thing) and self._is_input(thing, name, value):
+                if name in own and self._is_input(thing, name, value):
                     self.fields.append((thing, name))
                     self.reads.append(Read(f"{path}.{name}", lambda get=get: _kind(get()), _kind(value)))
                 else:
@@ -169,23 +171,22 @@ class Guards:
             except ValueError:
                 continue
             self._note(name, lambda cell=cell: cell.cell_contents, value, depth)
+        for name in ("__defaults__", "__kwdefaults__"):
+            defaults = getattr(function, name)
+            if defaults:
+                get = lambda name=name: getattr(function, name)  # noqa: E731
+                self._note(f"{function.__name__}.{name}", get, defaults, depth)
         space = function.__globals__
-        self._names.update(_names(function.__code__))
-        for name in _names(function.__code__):
+        names = set(_names(function.__code__))
+        self._names |= names
+        for name in sorted(names):
             if name in space:
                 self._note(name, lambda name=name: space.get(name, MISSING), space[name], depth)
 
     def _note(self, path: str, get: Callable[[], Any], value: Any, depth: int) -> None:
-        if isinstance(value, (types.ModuleType, type)):
-            return
-        if type(value) in (list, dict):
-            kind = type(value)
-            shape = _contents(value)
-            self.reads.append(
-                Read(path, lambda: _contents(get()) if type(get()) is kind else MISSING, shape, by_value=True)
-            )
-        else:
-            self.reads.append(Read(path, get, value))
+        if type(value) is str and value.isidentifier():
+            self._names.add(value)  # may be the name of an attribute that `getattr` is asked for
+        self.reads.append(Read(path, get, value))
         self._reach(path, value, depth + 1)
 
     def _cell(self, path: str, cell: Any, depth: int) -> None:
@@ -202,12 +203,8 @@ class Guards:
                 )
                 continue
             get = lambda cell=cell, name=name: vars(cell).get(name, MISSING)
-            if type(value) in (list, dict):
-                self.cell_reads.append(
-                    Read(f"{path}.{name}", lambda get=get: _contents(get()), _contents(value), by_value=True)
-                )
-            else:
-                self.cell_reads.append(Read(f"{path}.{name}", get, value))
+            reads = self.reads if changeable(value) else self.cell_reads
+            reads.append(Read(f"{path}.{name}", get, value))
             self._reach(f"{path}.{name}", value, depth + 1)
         self.cells.append(cell)
         for name, child in cell._cells.items():
@@ -246,7 +243,7 @@ class Guards:
             for name, value in vars(cell).items():
                 known = self._stand_ins.get((id(cell), name), old.get(name, MISSING))
                 same = (
-                    value is known or type(value) in _PLAIN and type(value) is type(known) and value == known
+                    value is known or type(value) in PLAIN and type(value) is type(known) and value == known
                 )
                 if not same and name not in _BOOKKEEPING:
                     self.written.append(Attribute(cell, name, value))
@@ -312,25 +309,14 @@ def _kind(value: Any) -> Any:
     return (value.shape, value.dtype) if isinstance(value, Tensor) else type(value)
 
 
-def _contents(value: Any) -> Any:
-    """Plain items by value, others by identity."""
-    if type(value) is dict:
-        return tuple((k, *_item(v)) for k, v in value.items())
-    if type(value) is list:
-        return tuple(map(_item, value))
-    return MISSING
-
-
-def _item(value: Any) -> tuple:
-    return (type(value), value) if type(value) in _PLAIN else (None, id(value))
-
-
 def _names(code: types.CodeType) -> Iterator[str]:
-    """Global names that a code object and those inside it mention."""
+    """Names that a code object and those inside it mention, also as strings (``getattr(x, "name")``)."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from _names(constant)
+        elif isinstance(constant, str) and constant.isidentifier():
+            yield constant
 
 
 def _is_cell(thing: Any) -> bool:
@@ -340,11 +326,35 @@ def _is_cell(thing: Any) -> bool:
 def _is_plain_object(thing: Any) -> bool:
     """Whether it is an object with attributes, of a class of the user's."""
     kind = type(thing)
-    if kind.__module__.partition(".")[0] in _NOT_USERS or isinstance(thing, (type, types.ModuleType)):
+    if isinstance(thing, (type, types.ModuleType, types.FunctionType)) or _is_cell(thing):
         return False
-    return isinstance(getattr(thing, "__dict__", None), dict) and not _is_cell(thing)
+    if not (_is_users(kind) or kind in (types.SimpleNamespace, argparse.Namespace)):
+        return False
+    return isinstance(getattr(thing, "__dict__", None), dict) or any(
+        "__slots__" in vars(base) for base in kind.__mro__
+    )
 
 
+def _is_users(thing: Any) -> bool:
+    """Whether a class or a module is neither Python's nor the package's, nor a module of a library."""
+    if isinstance(thing, types.ModuleType) and str(getattr(thing, "__file__", "")).startswith(_LIBRARIES):
+        return False
+    name = thing.__module__ if isinstance(thing, type) else thing.__name__
+    return str(name).partition(".")[0] not in _NOT_USERS
+
+
+def _special_methods(kind: type) -> Iterator[str]:
+    """Methods of a user's class that code calls without naming them, such as ``__call__``."""
+    for base in kind.__mro__:
+        if _is_users(base):
+            for name, value in vars(base).items():
+                if name.startswith("__") and isinstance(value, types.FunctionType):
+                    yield name
+
+
+# Attributes that every function has: what they lead to is looked up otherwise.
+_FUNCTIONS_OWN = frozenset(dir(types.FunctionType)) | {"__wrapped__"}
+_LIBRARIES = tuple({sysconfig.get_paths()[k] for k in ("stdlib", "platstdlib", "purelib", "platlib")})
 _NOT_USERS = (sys.stdlib_module_names - {"__main__"}) | {"builtins", "numpy", "mycelia", "mindspore"}
 
 
@@ -355,10 +365,14 @@ def _cell_class() -> Any:
 
 def _attribute(thing: Any, name: str) -> Any:
     """An object's own attribute or its class's, without running any code of the class."""
-    own = vars(thing)
+    own = getattr(thing, "__dict__", {})
     if name in own:
         return own[name]
-    return next((vars(kind)[name] for kind in type(thing).__mro__ if name in vars(kind)), MISSING)
+    kinds = thing.__mro__ if isinstance(thing, type) else type(thing).__mro__
+    value = next((vars(kind)[name] for kind in kinds if name in vars(kind)), MISSING)
+    if isinstance(value, types.MemberDescriptorType) and not isinstance(thing, type):
+        return getattr(thing, name, MISSING)  # a slot
+    return value
 
 
 def _epoch() -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -162,7 +163,6 @@ class JitFunction:
         self._numbers: frozenset[int] = frozenset()  # leaves whose Python numbers are inputs of the graph
         self._fixed: set[int] = set()  # leaves whose numbers must be known when it is traced
         self._lock = ForkLock(reentrant=True)
-        self._staged: Callable[..., Any] | None = None
         declared = self.options.get("input_signature")
         self.signature = None if declared is None else Signature(self.name, declared)
         self._hashed = tuple(_listed(self.options.get("hash_args")))  # what else a compilation depends on
@@ -170,9 +170,7 @@ class JitFunction:
     @property
     def staged(self) -> Callable[..., Any]:
         """The function with its control flow rewritten to stage tests of traced values."""
-        if self._staged is None:
-            self._staged = stage(self.fn)
-        return self._staged
+        return stage(self.fn)  # its defaults may have been replaced
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self.__call__, instance)
@@ -345,13 +343,19 @@ def _as_input(number: Any) -> Tensor:
 
 
 def _static_key(leaf: Any) -> Any:
-    """What tells one Python argument from another: value and type of plain data, identity of anything
-    else."""
+    """What tells one Python argument from another: value and type of plain data and arrays, identity of
+    anything else."""
     kind = type(leaf)
     if leaf is None or kind in (bool, int, float, str, bytes, complex, type):
         if leaf != leaf or kind in (float, complex) and leaf == 0:
             return (kind, repr(leaf))  # NaN is unlike itself, and 0.0 would equal -0.0
         return (kind, leaf)
+    if kind is np.ndarray and not leaf.dtype.hasobject or isinstance(leaf, np.generic):
+        return (kind, leaf.dtype.str, leaf.shape, leaf.tobytes())
+    if kind is slice or kind is range:
+        return (kind, *map(_static_key, (leaf.start, leaf.stop, leaf.step)))
+    if kind is MethodType:  # a new object at each look-up
+        return (kind, id(leaf.__self__), id(leaf.__func__))
     return ("object", id(leaf))
 
 
