@@ -183,6 +183,8 @@ class Cell(CellState, DeviceWishes):
 
     # -- attributes ----------------------------------------------------------------------------------------
     def __getattr__(self, name: str) -> Any:
+        if hasattr(type(self), name):  # a property that failed: its own error tells more
+            return object.__getattribute__(self, name)
         kind, held = type(self).__name__, self.__dict__
         if name == "_auto_prefix":
             raise AttributeError(

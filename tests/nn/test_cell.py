@@ -288,3 +288,17 @@ def test_items_of_a_tuple_leave_their_names_to_attributes():
     for optimizer in (nn.Adam(p, 0.1), nn.Momentum(p, 0.1, 0.9), nn.RMSProp(p, 0.1)):
         optimizer(tuple(Tensor([1.0]) for _ in p))
     assert all(q.asnumpy()[0] < 1 for q in p)
+
+
+def test_a_property_that_fails_tells_its_own_error():
+    class Net(nn.Cell):
+        @property
+        def width(self):
+            return self.dense.missing
+
+    net = Net()
+    net.dense = nn.Dense(2, 3)
+    with pytest.raises(AttributeError, match="'Dense' object has no attribute 'missing'; its cells and"):
+        net.width  # noqa: B018
+    with pytest.raises(AttributeError, match="'Net' object has no attribute 'height'.*are dense"):
+        net.height  # noqa: B018
