@@ -2,10 +2,11 @@
 
 Before a function is traced, everything that it can reach is looked up: globals that its code names, closure
 cells, defaults, and what hangs on those: functions it calls, Cells and their attributes, classes and modules
-of the user's, containers. Values are compared as `mycelia.engine.snapshot` says. Attributes of Cells that cannot
-change in place are compared again only when some Cell's attribute was written since (`attribute_epoch`).
-Attributes that the function itself writes (``self.n += 1``) are outputs of the graph, applied after each run;
-from the second run on they are inputs as well, so that 1, 2, 3 come out and not 1, 1, 1.
+of the user's, containers. Values are compared as `mycelia.engine.snapshot` says. Attributes of Cells that
+cannot change in place are compared again only when some Cell's attribute was written since
+(`attribute_epoch`). Attributes that the function itself writes (``self.n += 1``) are outputs of the graph,
+applied after each run; from the second run on they are inputs as well, so that 1, 2, 3 come out and not
+1, 1, 1.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from mycelia.runtime.fork import ForkLock
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 from mycelia.trace.control_flow import stage
-from mycelia.trace.nesting import flatten, unflatten
+from mycelia.trace.nesting import LEAF, flatten, unflatten
 from mycelia.trace.tracer import Trace, TracedTensor
 
 MAX_SPECIALISATIONS = 32
@@ -69,7 +69,9 @@ class Specialisation:
             self.count = len(outputs)
             if any(getattr(y, "fixable", False) for y in outputs):
                 raise NeedsConcrete("a number among the results")
-            outputs += self.guards.effects()
+            self.effects = (list, *[_taken_apart(value, outputs) for value in self.guards.effects()])
+            if any(isinstance(y, Sym) for y in outputs):
+                raise NeedsConcrete("a size among the results")
             graph = trace.finish([y for y in outputs if isinstance(y, Tensor)])
         function.fields |= self.guards.repeats()
         self.template = [None if isinstance(y, Tensor) else y for y in outputs]
@@ -144,7 +146,7 @@ class Specialisation:
         for place, y in zip(self.places, results):
             outputs[place] = y
         if self.guards.written:
-            self.guards.apply_effects(outputs[self.count :])
+            self.guards.apply_effects(unflatten(self.effects, iter(outputs[self.count :])))
         return unflatten(self.structure, iter(outputs[: self.count]))
 
 
@@ -294,7 +296,10 @@ class JitFunction:
         for other in others:
             differ = [i for i, (a, b) in enumerate(zip(other, erased)) if a != b]
             if differ and all(
-                erased[i][0] in (int, float) and other[i][0] is erased[i][0] and i not in self._fixed
+                erased[i][0] in (int, float)
+                and other[i][0] is erased[i][0]
+                and i not in self._fixed
+                and _may_be_input(leaves[i])
                 for i in differ
             ):
                 self._numbers |= frozenset(differ)
@@ -335,6 +340,18 @@ def _may_be_input(leaf: Any) -> bool:
     """Whether a leaf is a Python number that a 0-d tensor can stand for; None, a bool or a tensor in its
     place is something else."""
     return type(leaf) is float or type(leaf) is int and -(1 << 63) <= leaf < 1 << 63
+
+
+def _taken_apart(value: Any, outputs: list[Any]) -> Any:
+    """Flattens what a function left in an attribute if the graph computes a part of it; else the attribute
+    gets the very object."""
+    leaves: list[Any] = []
+    structure = flatten(value, leaves)
+    if any(isinstance(leaf, (Tensor, Sym)) for leaf in leaves):
+        outputs.extend(leaves)
+        return structure
+    outputs.append(value)
+    return LEAF
 
 
 def _as_input(number: Any) -> Tensor:

@@ -176,3 +176,32 @@ def test_arguments_that_change_in_place_or_come_anew():
             np.testing.assert_array_equal(y, np.array([1, 2]) * 2 * rate * first)
     kept = sum(len(v) for key, v in function.specialisations.items() if key[0] == "family")
     assert kept == 3
+
+
+class Remembering(nn.Cell):
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept = None
+        self.size = None
+
+    def construct(self, x):
+        if self.kept is not None:
+            x = x + self.kept[0] + self.kept[1]["last"]
+        self.kept = (x * 2, {"last": x})
+        self.size = x.shape[0] + 1
+        return x
+
+
+def test_containers_of_tensors_that_construct_leaves_in_attributes():
+    plain, net = Remembering(), Remembering()
+    compiled = ms.jit(net)
+    for n in (2, 2, 2):
+        x = ms.Tensor(np.ones(n, np.float32))
+        np.testing.assert_array_equal(compiled(x).asnumpy(), plain.construct(x).asnumpy())
+        np.testing.assert_array_equal(net.kept[0].asnumpy(), plain.kept[0].asnumpy())
+        np.testing.assert_array_equal(net.kept[1]["last"].asnumpy(), plain.kept[1]["last"].asnumpy())
+    for n in (3, 4, 5):
+        plain.kept = net.kept = None
+        x = ms.Tensor(np.ones(n, np.float32))
+        np.testing.assert_array_equal(compiled(x).asnumpy(), plain.construct(x).asnumpy())
+        assert net.size == plain.size and type(net.size) is int

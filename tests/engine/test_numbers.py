@@ -104,3 +104,20 @@ def test_a_composite_with_ever_new_numbers_is_not_compiled_each_time():
     for n in range(2 * MAX_SPECIALISATIONS):
         y = function(Tensor(np.arange(5, dtype=np.float16)), n / 7)
         np.testing.assert_array_equal(y.asnumpy(), np.maximum(np.arange(5), np.float16(n / 7)))
+
+
+def test_an_integer_too_large_for_an_input():
+    scaled = ms.jit(lambda x, n: x * n)
+    for n in (2, 3, 10**20, 4, 10**20):
+        np.testing.assert_allclose(scaled(Tensor(X), n).asnumpy(), X * np.float32(n))
+
+
+def test_sizes_among_the_results_are_numbers():
+    @ms.jit
+    def sizes(x):
+        return x * 1, x.shape, {"twice": x.shape[0] * 2}, [x.size]
+
+    for n in (2, 3, 5, 3, 1, 0):
+        _, shape, twice, size = sizes(Tensor(np.ones((n, 2), np.float32)))
+        assert (shape, twice, size) == ((n, 2), {"twice": 2 * n}, [2 * n])
+        assert all(type(v) is int for v in (*shape, *twice.values(), *size))
