@@ -206,14 +206,14 @@ def _parsed(equation: str, operands: tuple) -> tuple[list[str], str]:
                 f"{x.shape}"
             )
         for c, d in zip(term, x.shape):
-            if extent_of.setdefault(c, d) != d and 1 not in (d, extent_of[c]):
+            if term.count(c) == 1 and extent_of.setdefault(c, d) != d and 1 not in (d, extent_of[c]):
                 shapes = " and ".join(str(y.shape) for y in operands)
                 raise ValueError(
                     f"einsum: an index must have one extent everywhere, but {c!r} has {extent_of[c]} and {d} "
                     f"in {equation!r}. Received: operands of shape {shapes}. Transpose one, or rename an "
                     "index"
                 )
-    if strange := [c for c in output if c not in extent_of]:
+    if strange := [c for c in output if not any(c in term for term in terms)]:
         raise ValueError(
             f"einsum: the output may only name indices of the operands. Received: {equation!r}, where "
             f"{', '.join(map(repr, strange))} is new"
