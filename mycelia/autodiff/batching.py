@@ -33,6 +33,10 @@ class BatchedTensor(Tensor):
         self._dtype, self._storage = inner.dtype, None
         self._token = self._view = None
 
+    def again(self) -> BatchedTensor:
+        """Another object for the same value."""
+        return BatchedTensor(self.inner, self.axis, self.level)
+
     def is_contiguous(self) -> bool:
         return True
 

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from mycelia.autodiff import batched_control  # noqa: F401  (registers the batch rules of Cond and While)
 from mycelia.autodiff.batching import Batch, BatchedTensor, unbatch
 from mycelia.engine.grad import EAGER, graph_mode_call, staged
 from mycelia.ops import dispatch

@@ -334,7 +334,8 @@ def _own(tensor: Tensor) -> Tensor:
         settle(tensor)
     if tensor._token is None:
         tensor._token = new_token()
-    twin = TracedTensor(trace, trace.value_of(tensor))
+    again = getattr(tensor, "again", None)  # a tensor of a batching level
+    twin = again() if again is not None else TracedTensor(trace, trace.value_of(tensor))
     twin._token = tensor._token
     return twin
 
