@@ -3,7 +3,6 @@ in workers.
 
     compile_all(codes) -> {code.key: address of code.symbol}
     emit(code, target) -> bytes of an object file, for inspection
-    prestart()         -> begins to start a compile worker, when a graph is about to need one
 
 LLVM is loaded only when something has to be compiled.
 """
@@ -35,7 +34,6 @@ __all__ = [
     "compile_module",
     "emit",
     "undefined_symbols",
-    "prestart",
     "object_cache",
     "statistics",
     "Statistics",
@@ -180,8 +178,3 @@ def _cpuinfo() -> str:
 
 
 set_host_memory(_remembered)
-
-
-def prestart() -> None:
-    """Begins to start a compile worker if this process may use more than one core. Returns at once."""
-    workers.prestart()

@@ -125,13 +125,6 @@ def _team(size: int) -> list[_Worker]:
         return _workers[:size]
 
 
-def prestart() -> None:
-    """Begins to start the workers, if there are cores for them. Returns at once."""
-    count = wanted()
-    if count > 0:
-        _team(count)
-
-
 def compile_objects(codes: list[Code], target: Target) -> Iterator[tuple[Code, bytes]]:
     """Yields each code with its object file, in the order in which they get done.
 

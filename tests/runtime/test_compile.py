@@ -212,14 +212,14 @@ def one_worker(monkeypatch, cache):
 
 
 def test_workers_compile(one_worker):
-    workers.prestart()
+    workers._team(1)
     codes = [code(str(i), i) for i in range(40)]
     assert [answer(a) for a in compiler.compile_all(codes).values()] == list(range(40))
     assert len(workers._workers) == 1
 
 
 def test_a_worker_s_error_is_the_caller_s(one_worker):
-    workers.prestart()
+    workers._team(1)
     time.sleep(1)  # it is ready, and takes one of the bad texts
     bad = [Code("f", f"test: bad {i}", lambda: "define nonsense") for i in range(6)]
     with pytest.raises(RuntimeError, match=r"(?s)kernel f \(test: bad \d\).*expected"):
@@ -229,7 +229,7 @@ def test_a_worker_s_error_is_the_caller_s(one_worker):
 
 @pytest.mark.parametrize("when", ["before", "during"])
 def test_a_killed_worker_costs_nothing_but_time(one_worker, when):
-    workers.prestart()
+    workers._team(1)
     process = workers._workers[0].process
     if when == "before":
         process.kill()
@@ -244,7 +244,7 @@ def test_a_hung_worker_is_given_up(one_worker, monkeypatch):
     import signal
 
     monkeypatch.setattr(workers, "PATIENCE", 0.5)
-    workers.prestart()
+    workers._team(1)
     process = workers._workers[0].process
     process.send_signal(signal.SIGSTOP)
     codes = [code(str(i), i) for i in range(6)]
