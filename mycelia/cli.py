@@ -40,16 +40,17 @@ def run(mode: str | None, device: str | None, script: str, args: tuple[str, ...]
 
 @main.command()
 @click.option("--new", is_flag=True, help="Write the skeleton of an operator NAME into a file instead.")
+@click.option("--check", is_flag=True, help="Run the operator's own samples instead: a line for each check.")
 @click.argument("name")
-def op(name: str, new: bool) -> None:
+def op(name: str, new: bool, check: bool) -> None:
     """Show an operator: definition, rules, and its layers on each device."""
     if new:
         from mycelia.tools.skeleton import write_skeleton
 
         sys.exit(write_skeleton(name))
-    from mycelia.tools.operators import show_operator
+    from mycelia.tools.operators import check_operator, show_operator
 
-    sys.exit(show_operator(name))
+    sys.exit(check_operator(name) if check else show_operator(name))
 
 
 @main.command(context_settings=_RUN_SETTINGS)

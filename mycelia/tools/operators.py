@@ -73,8 +73,8 @@ def kernels(op: Operator, device: str) -> Iterator[tuple[str, str]]:
         yield "Reference", "NumPy, through a host call (the AI CPU's part)"
 
 
-def show_operator(name: str) -> int:
-    """Prints an operator's page; the exit status is 1 if there is none of that name."""
+def _found(name: str) -> Operator | None:
+    """The operator; where there is none, says so on stderr."""
     import mycelia  # noqa: F401  (defines the operators)
 
     op = resolve(name)
@@ -82,6 +82,36 @@ def show_operator(name: str) -> int:
         near = difflib.get_close_matches(name, registry.REGISTRY, 5, 0.5)
         hint = f"; near: {', '.join(near)}" if near else ""
         print(f"mycelia op: no operator is named {name!r}{hint}", file=sys.stderr)
+    return op
+
+
+def check_operator(name: str) -> int:
+    """Runs an operator's samples and prints a line for each check; the exit status is 1 if one fails, or if
+    there is no operator of that name or nothing to check."""
+    from mycelia.tools.operator_checks import run_checks
+
+    op = _found(name)
+    if op is None:
+        return 1
+    failed = total = 0
+    for check, count, failures in run_checks(op):
+        total += count
+        failed += len(failures)
+        result = "FAILED" if failures else "passed" if count else "nothing to check"
+        print(f"{op.name}  {check:16} {result}" + (f", {count} cases" if count else ""))
+        for failure in failures[:5]:
+            print(f"    {failure}")
+        if len(failures) > 5:
+            print(f"    and {len(failures) - 5} more")
+    if not total:
+        print(f"mycelia op: {op.name} has no samples to check", file=sys.stderr)
+    return 1 if failed or not total else 0
+
+
+def show_operator(name: str) -> int:
+    """Prints an operator's page; the exit status is 1 if there is none of that name."""
+    op = _found(name)
+    if op is None:
         return 1
     from rich.console import Console
     from rich.table import Table

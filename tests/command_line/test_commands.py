@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 import mycelia
 from mycelia.cli import main
+from mycelia.ir.operator import REGISTRY
 
 ROOT = Path(mycelia.__file__).parent
 
@@ -32,6 +34,34 @@ def test_op_shows_definition_and_devices():
 def test_op_names_the_nearest():
     done = invoke("op", "Tanhh")
     assert done.exit_code != 0 and "Tanh" in done.output
+
+
+def test_op_check_runs_the_samples():
+    done = invoke("op", "--check", "Add")
+    assert done.exit_code == 0, done.output
+    checks = "types,PyNative mode,Graph mode,gradient,vmap,empty,0-d,float16,errors"
+    for check in checks.split(","):
+        passed = rf"^Add  {re.escape(check)} +passed, [1-9]\d* cases$"
+        assert re.search(passed, done.output, re.M), done.output
+
+
+@pytest.mark.parametrize(
+    ("rule", "wrong", "check"),
+    [
+        ("vjp", lambda g, x, y: g, "gradient"),
+        ("reference", lambda x: np.sin(x) + 1, "PyNative mode"),
+        ("reference", lambda x: np.sin(x).astype(np.float64), "types"),
+    ],
+)
+def test_op_check_tells_a_wrong_rule(monkeypatch, rule, wrong, check):
+    monkeypatch.setattr(REGISTRY["Sin"], rule, wrong)
+    done = invoke("op", "--check", "Sin")
+    assert done.exit_code == 1
+    assert re.search(rf"^Sin  {check} +FAILED", done.output, re.M), done.output
+
+
+def test_op_check_of_no_operator():
+    assert invoke("op", "--check", "Sinn").exit_code == 1
 
 
 def test_doctor_looks_over_the_machine():

@@ -8,8 +8,10 @@ import pytest
 import mycelia as ms
 from mycelia.ops import dispatch
 from mycelia.tensor.tensor import Tensor
+from mycelia.tools.operator_checks import check_mode
 from tests.ops.harness import (
     REFERENCE,
+    WITHOUT_BATCH,
     assert_close,
     by_reference,
     cases,
@@ -21,28 +23,20 @@ from tests.ops.harness import (
     noise,
     pullback,
 )
-from tests.ops.test_operator_reference import WITHOUT_BATCH
 
 
 def _not_assign(op, sample):
     return op.name != "Assign"  # it overwrites its input: tests of effects
 
 
-def _compare(run, op, sample):
-    expected = by_reference(op, sample.inputs, sample.attrs)
-    found = run(op, sample.inputs, sample.attrs)
-    for i, (y, want) in enumerate(zip(found, expected, strict=True)):
-        assert_close(y, want, sample.tolerance * 2, f"output {i}")
-
-
 @pytest.mark.parametrize(("op", "sample"), cases(_not_assign))
 def test_pynative_agrees_with_reference(op, sample):
-    _compare(eagerly, op, sample)
+    check_mode(eagerly, op, sample)
 
 
 @pytest.mark.parametrize(("op", "sample"), cases(_not_assign, one_of=dtypes_and_layout))
 def test_graph_agrees_with_reference(op, sample):
-    _compare(in_a_graph, op, sample)
+    check_mode(in_a_graph, op, sample)
 
 
 def _smooth(op, sample):

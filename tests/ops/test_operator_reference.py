@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from mycelia.ir.operator import REGISTRY
-from tests.ops.harness import assert_close, by_reference, cases
+from tests.ops.harness import WITHOUT_BATCH, assert_close, by_reference, cases
 from tests.ops.numpy_scalars import NumpyScalars
 
 
@@ -36,11 +36,3 @@ def test_every_operator_is_complete():
         assert (
             op.pointwise or op.batch is not None or op.effects or not op.samples or op.name in WITHOUT_BATCH
         ), op.name
-
-
-# Nothing to map over, or an extent that depends on the data.
-WITHOUT_BATCH = {
-    "Full", "Iota", "NonZero", "Unique", "UniqueSlices", "UniqueConsecutive", "Cond", "While"
-}
-
-
