@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -48,3 +50,21 @@ def test_commands_of_the_readme_exist():
     runner = CliRunner()
     for command in set(re.findall(r"`mycelia (\w+)", (ROOT / "README.md").read_text())) - {"run"}:
         assert runner.invoke(main, [command, "--help"]).exit_code == 0, command
+
+
+def test_the_operator_of_the_architecture_page_is_whole():
+    """As a reader would: at the end of the file that the page names, and checked by the command there."""
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    example = re.search(r"## Adding an operator.*?```python\n(.*?)```", page, re.S)
+    assert example is not None
+    program = (
+        "import sys; from mycelia.ops import exponential; from mycelia.ir.operator import REGISTRY;"
+        "from mycelia.tools.operator_checks import run_checks; before = set(REGISTRY);"
+        "exec(compile(sys.stdin.read(), exponential.__file__, 'exec'), vars(exponential));"
+        "(name,) = set(REGISTRY) - before; checks = list(run_checks(REGISTRY[name]));"
+        "print(checks); sys.exit(any(failures for *_, failures in checks) or len(checks) < 10)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], input=example[1], text=True, capture_output=True, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
