@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary, ref
 
 from mycelia.autodiff.hooks import hooked, register_hook
 from mycelia.autodiff.state import GradientState, known_state, state_of
-from mycelia.autodiff.tape import Hook, Tape, in_dtype_of, ones_like, token_of
+from mycelia.autodiff.tape import Hook, Record, Tape, in_dtype_of, ones_like, token_of
 from mycelia.ir import operator as registry
 from mycelia.ir.operator import Operator
 from mycelia.ops import dispatch
@@ -193,6 +193,20 @@ class Recorder(Tape):
         if self.follows_any([*args, *kwargs.values()]):
             return function(*args, **kwargs)
         return self.engine.run_composite(function, args, kwargs)
+
+    def whole_backward(
+        self,
+        records: Sequence[Any],
+        outputs: Sequence[Tensor],
+        cotangents: Sequence[Tensor | None],
+        wrt: Sequence[int],
+    ) -> list[Tensor | None] | None:
+        """As the engine's, where the gradients themselves are not followed."""
+        if not self.paused and self.follows_any([g for g in cotangents if g is not None]):
+            return None
+        if not self.paused and any([self.follows_any(r.inputs) for r in records if type(r) is Record]):
+            return None
+        return self.engine.whole_backward(records, outputs, cotangents, wrt)
 
     # -- going back ----------------------------------------------------------------------------------------
     def backward_from(

@@ -86,9 +86,7 @@ class Record:
 
     def _check_versions(self, tape: Tape) -> None:
         """Refuses a rule that would read elements which were overwritten since."""
-        if self.op.name in _VERSION_FREE:
-            return
-        needed = _reads(self.op, len(self.inputs), len(self.outputs))
+        needed = elements_read(self)
         for i, (tensor, version) in enumerate(zip((*self.inputs, *self.outputs), self.versions)):
             if tensor._storage is not None and tensor._storage.version != version and i in needed:
                 raise RuntimeError(
@@ -366,6 +364,11 @@ class Tape:
             elif any(token in reach for token in record.in_tokens):
                 useful.append(record)
                 reach.update(record.out_tokens)
+        whole = getattr(self.below, "whole_backward", None)  # the eager engine may know the pass by now
+        if whole is not None and not self.hooks and dispatch.current() is self.below:
+            done = whole(useful, outputs, cotangents, wrt)
+            if done is not None:
+                return done
         grads: dict[int, Tensor] = {}
         for y, g in zip(outputs, cotangents):
             if g is not None and y._token in reach:
@@ -435,14 +438,28 @@ def _makes(record: Any, token: int) -> bool:
     return token == (record[6] if type(record) is tuple else record.out_tokens[0])
 
 
+def elements_read(record: Any) -> frozenset[int]:
+    """The positions, among the inputs and then the outputs of a `Record` or of a tuple of the eager fast
+    path, of those tensors whose elements its rule reads."""
+    if type(record) is tuple:
+        return frozenset() if record[0].name in _VERSION_FREE else _OPERANDS
+    if record.op.name in _VERSION_FREE or record.op.vjp is None:
+        return frozenset()
+    return _reads(record.op, len(record.inputs), len(record.outputs))
+
+
+_OPERANDS = frozenset((0, 1))
+
+
 def _places_read(record: Any) -> set[int]:
     """The storages, by id, whose elements a record's rule will read."""
     if type(record) is tuple:
-        return set() if record[0].name in _VERSION_FREE else {id(record[1]._storage), id(record[2]._storage)}
-    if type(record) is not Record or record.op.name in _VERSION_FREE or record.op.vjp is None:
+        tensors = record[1:3]
+    elif type(record) is Record:
+        tensors = (*record.inputs, *record.outputs)
+    else:
         return set()
-    tensors = (*record.inputs, *record.outputs)
-    read = _reads(record.op, len(record.inputs), len(record.outputs))
+    read = elements_read(record)
     return {id(tensors[i]._storage) for i in read if tensors[i]._storage is not None}
 
 

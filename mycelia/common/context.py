@@ -300,6 +300,12 @@ def _set_threads(count: int) -> None:
         set_num_threads(count)
 
 
+def _set_synchronous(value: bool) -> None:
+    from mycelia.engine.eager import ENGINE
+
+    ENGINE.synchronous = value
+
+
 def _save_graphs(_: Any) -> None:
     from mycelia.engine import graph_files
 
@@ -322,6 +328,7 @@ def _move_cache(_: Any) -> None:
 on_change("enable_compile_cache", _move_cache)
 on_change("compile_cache_path", _move_cache)
 on_change("runtime_num_threads", _set_threads)
+on_change("pynative_synchronize", _set_synchronous)
 on_change("save_graphs", _save_graphs)
 on_change("save_graphs_path", _save_graphs)
 on_change("device_target", set_default_device)

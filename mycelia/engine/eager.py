@@ -22,6 +22,7 @@ from mycelia.trace.tracer import Trace, TracedTensor
 
 if TYPE_CHECKING:
     from mycelia.engine.compiled import CompiledGraph
+    from mycelia.engine.repeated_backward import RepeatedBackward
 
 MAX_KEPT = 4096
 
@@ -42,6 +43,8 @@ class EagerEngine:
 
     def __init__(self) -> None:
         self._compiled: dict[Any, CompiledGraph] = {}
+        self.synchronous = False  # for debugging: each operator on its own, gradients too
+        self._passes: RepeatedBackward | None = None
 
     def bind(self, op: Operator, inputs: Sequence[Tensor], attrs: dict[str, Any]) -> Any:
         key = (op.name, *[(x._dtype.code, x._shape) for x in inputs], *attrs.values())
@@ -84,6 +87,23 @@ class EagerEngine:
         graph.outputs = list(node.outputs)
         results = _compile_graph(graph, op.name).run([self.contiguous(x) for x in inputs])
         return results[0] if op.num_outputs == 1 else tuple(results)
+
+    def whole_backward(
+        self,
+        records: Sequence[Any],
+        outputs: Sequence[Tensor],
+        cotangents: Sequence[Tensor | None],
+        wrt: Sequence[int],
+    ) -> list[Tensor | None] | None:
+        """What `Tape.backward` asks for from one plan, if the pass is known to repeat; else None."""
+        if self.synchronous:
+            return None
+        passes = self._passes
+        if passes is None:
+            from mycelia.engine.repeated_backward import RepeatedBackward
+
+            passes = self._passes = RepeatedBackward()
+        return passes.run(records, outputs, cotangents, wrt)
 
     # -- memory --------------------------------------------------------------------------------------------
     def contiguous(self, x: Tensor) -> Tensor:

@@ -32,14 +32,24 @@ def resize(images: np.ndarray, height: int, width: int, interpolation: Inter) ->
     if width != old_width:
         weights = _enlarging_area(old_width, width) if enlarging else _weights(old_width, width,
                                                                                interpolation)
-        wide = np.einsum("xw,nhwc->nhxc", weights.astype(kind), wide, optimize=True)
+        wide = _along(weights.astype(kind), wide.swapaxes(1, 2)).swapaxes(1, 2)
         if interpolation in _PILLOW:
             wide = _in_range(wide, images.dtype)
     if height != old_height:
         weights = _enlarging_area(old_height, height) if enlarging else _weights(old_height, height,
                                                                                  interpolation)
-        wide = np.einsum("yh,nhxc->nyxc", weights.astype(kind), wide, optimize=True)
+        wide = _along(weights.astype(kind), wide)
     return _in_range(wide, images.dtype).astype(images.dtype, copy=False)
+
+
+def _along(weights: np.ndarray, images: np.ndarray) -> np.ndarray:
+    """Axis 1 of images [N, A, B, C] resampled. One product for each image, so that its last bits do not
+    depend on how many there are."""
+    count, old, *rest = images.shape
+    out = np.empty((count, len(weights), *rest), images.dtype)
+    for image, target in zip(images, out):
+        np.dot(weights, image.reshape(old, -1), out=target.reshape(len(weights), -1))
+    return out
 
 
 def _in_range(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
