@@ -9,6 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 SPEC = importlib.util.spec_from_file_location("error_pages", ROOT / "tools" / "error_pages.py")
+pytestmark = pytest.mark.synchronous  # the pages quote the CPU
 tool = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(tool)
 PAGES = sorted(tool.FOLDER.glob("*.md"))

@@ -33,7 +33,13 @@ def failure(code, folder):
 
 @pytest.mark.parametrize(
     ("code", "kind", "words"),
-    [pytest.param(*case, id=f"{name}-{i}") for name, rows in CLASSES.items() for i, case in enumerate(rows)],
+    [
+        pytest.param(
+            *case, id=f"{name}-{i}", marks=[pytest.mark.synchronous] if name == "at the call" else []
+        )
+        for name, rows in CLASSES.items()
+        for i, case in enumerate(rows)
+    ],
 )
 def test_the_message_helps(code, kind, words, tmp_path):
     error = failure(code, tmp_path)
@@ -51,6 +57,7 @@ def test_there_are_enough():
     assert sum(map(len, CLASSES.values())) >= 80
 
 
+@pytest.mark.synchronous
 def test_the_line_is_that_of_the_call_and_not_of_the_first(tmp_path):
     wrong = "ops.cross_entropy(f32(2, 5), Tensor([0, 7])).asnumpy()"
     for number in (1, 3):
