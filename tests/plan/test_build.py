@@ -226,17 +226,9 @@ def programs(draw) -> Graph:
                 continue
             node = graph.add(draw(st.sampled_from(("Add", "Maximum"))), x, draw(st.sampled_from(fitting)))
         elif kind == 5:
-            node = graph.add(
-                "Reshape",
-                x,
-                shape=draw(
-                    st.sampled_from(
-                        {24: ((24,), (6, 4), (2, 12)), 6: ((2, 3), (6, 1)), 4: ((4,), (2, 2)), 1: ((1,), ())}[
-                            x.type.size
-                        ]
-                    )
-                ),
-            )
+            size = x.type.size
+            folded = [(rows, size // rows) for rows in (2, 3, 6) if size % rows == 0]
+            node = graph.add("Reshape", x, shape=draw(st.sampled_from([(size,), (size, 1), *folded])))
         elif kind == 6 and x.shape:
             node = graph.add("ReduceMax", x, axes=(draw(st.integers(0, len(x.shape) - 1)),), keepdims=True)
         else:
