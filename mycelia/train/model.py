@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from mycelia.common.parallel_context import ParallelMode
+from mycelia.trace.location import user_location
 from mycelia.train.amp import LEVELS, build_train_network
 from mycelia.train.callback.base import CallbackList, CallbackParam, RunContext
 from mycelia.train.callback.progress import StepTimes, progress
@@ -22,7 +23,8 @@ class Model:
     Args:
         network: the Cell to train.
         loss_fn: a Cell of (outputs, labels); None if the network returns its loss.
-        optimizer: None for evaluation and prediction only, or if the network is a training step of its own.
+        optimizer: None for evaluation and prediction only, or if the network is a training step of its own;
+            `train` warns after its first step where nothing has updated the weights.
         metrics: names such as ``{"accuracy", "loss"}``, or a dict from name to Metric.
         eval_network: the Cell that `eval` runs; default: the network and the loss.
         eval_indexes: positions of loss, predictions and labels among eval_network's outputs; default: metrics
@@ -184,12 +186,33 @@ class Model:
             run.train_dataset_element = batch
             every.call("on_train_step_begin", context)
             times.begin_run()
+            first = run.cur_step_num == 1 and self._optimizer is None
+            watched = _versions(self._train_network) if first else []
             run.net_outputs = self._train_network(*batch)
+            if watched:
+                self._require_update(watched)
             times.end_step()
             every.call("on_train_step_end", context)
             if context.get_stop_requested():
                 break
             times.wait()
+
+    def _require_update(self, before: list[tuple[Any, int]]) -> None:
+        """Warns where a first step has left all weights alone and nothing is there that could update them.
+
+        An optimizer inside the network may update only every few steps, and nothing is said of it.
+        """
+        if _versions(self._train_network) != before or _holds_optimizer(self._train_network):
+            return
+        loss = None if self._loss_fn is None else type(self._loss_fn).__name__
+        place = user_location()
+        warnings.warn_explicit(
+            f"Model.train: nothing is trained: there is no optimizer, and the first step has changed none of "
+            f"the network's {len(before)} trainable parameters. Received: Model(network="
+            f"{type(self._network).__name__}, loss_fn={loss}, optimizer=None). Give the Model an optimizer, "
+            "such as nn.Adam(network.trainable_params()), or a network that is a training step of its own, "
+            "such as nn.TrainOneStepCell(network_with_loss, optimizer)",
+            UserWarning, place.file if place else "<unknown>", place.line if place else 1)
 
     def _validate(self, dataset: Any, every: CallbackList, run: CallbackParam) -> None:
         """The evaluation between two epochs of `fit`; leaves its results in the run for the callbacks."""
@@ -301,6 +324,20 @@ class Model:
                               "call", stacklevel=2)
             else:
                 compile_network(*batch)
+
+
+def _versions(network: Any) -> list[tuple[Any, int]]:
+    """The memory of a network's trainable parameters, each with the count of its writes."""
+    found = getattr(network, "parameters_and_names", lambda: ())()
+    storages = (p._storage for _, p in found if getattr(p, "requires_grad", False))
+    return [(storage, storage.version) for storage in storages]
+
+
+def _holds_optimizer(network: Any) -> bool:
+    from mycelia.experimental.optim.optimizer import Optimizer as ExperimentalOptimizer
+    from mycelia.nn import Optimizer
+    return any(isinstance(cell, (Optimizer, ExperimentalOptimizer))
+               for _, cell in getattr(network, "cells_and_names", lambda: ())())
 
 
 def _positive(name: str, value: Any) -> None:

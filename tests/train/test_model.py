@@ -263,3 +263,53 @@ def test_a_dataset_of_other_columns_is_refused():
     model = Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.1))
     with pytest.raises(ValueError, match="must have two columns, data and label. Received: a, b, c"):
         model.train(1, ds.NumpySlicesDataset({"a": [1.0], "b": [1.0], "c": [1.0]}).batch(1))
+
+
+class _OwnStep(nn.Cell):
+    """A training step of its own, which updates every second time or, with `held` False, by assignment."""
+
+    def __init__(self, held):
+        super().__init__()
+        self.network = nn.WithLossCell(nn.Dense(3, 2), nn.MSELoss())
+        self.optimizer = nn.SGD(self.network.trainable_params(), 0.1) if held else None
+        self.steps = 0
+
+    def construct(self, x, y):
+        self.steps += 1
+        if self.optimizer is None:
+            for weight in self.network.trainable_params():
+                weight.set_data(weight + 1.0)
+        elif self.steps % 2 == 0:
+            self.optimizer(tuple(ms.ops.ones_like(p) for p in self.network.trainable_params()))
+        return self.network(x, y)
+
+
+def _no_optimizer(kind):
+    network = nn.Dense(3, 2)
+    return {
+        "loss_fn": lambda: Model(network, nn.MSELoss()),
+        "returns loss": lambda: Model(nn.WithLossCell(network, nn.MSELoss())),
+        "norms": lambda: Model(nn.SequentialCell(network, nn.BatchNorm1d(2)), nn.MSELoss()),
+        "training cell": lambda: Model(nn.TrainOneStepCell(
+            nn.WithLossCell(network, nn.MSELoss()), nn.SGD(network.trainable_params(), 0.1))),
+        "every second step": lambda: Model(_OwnStep(True)),
+        "by hand": lambda: Model(_OwnStep(False)),
+        "optimizer": lambda: Model(network, nn.MSELoss(), nn.SGD(network.trainable_params(), 0.1)),
+    }[kind]()
+
+
+@pytest.mark.parametrize("method", ["train", "fit"])
+@pytest.mark.parametrize("kind", ["loss_fn", "returns loss", "norms"])
+def test_training_without_an_optimizer_is_said_once_at_the_users_line(kind, method):
+    data = ds.NumpySlicesDataset((np.ones((8, 3), "f4"), np.ones((8, 2), "f4")), ["x", "y"]).batch(2)
+    with pytest.warns(UserWarning, match="nothing is trained: there is no optimizer") as said:
+        getattr(_no_optimizer(kind), method)(2, data)
+    assert [warning.filename for warning in said] == [__file__]
+    assert "2 trainable" in str(said[0].message) or kind == "norms" and "4 trainable" in str(said[0].message)
+
+
+@pytest.mark.parametrize("kind", ["training cell", "every second step", "by hand", "optimizer"])
+def test_a_network_that_trains_itself_is_left_in_peace(kind, recwarn):
+    data = ds.NumpySlicesDataset((np.ones((8, 3), "f4"), np.ones((8, 2), "f4")), ["x", "y"]).batch(2)
+    _no_optimizer(kind).train(2, data)
+    assert not [warning for warning in recwarn if "nothing is trained" in str(warning.message)]
