@@ -299,3 +299,13 @@ def test_schemas(tmp_path):
     ]:
         with pytest.raises(error, match="Schema|add_column|parse_columns"):
             use()
+
+
+_FROM_FILES = "Mnist FashionMnist Cifar10 Cifar100 ImageFolder TFRecord TextFile CSV Mind"
+
+
+@pytest.mark.parametrize("kind", _FROM_FILES.split())
+def test_what_is_not_there_is_refused_at_construction(kind, tmp_path):
+    missing = str(tmp_path / "missing")
+    with pytest.raises(ValueError, match=f"{kind}Dataset: .*{missing}"):
+        getattr(ds, f"{kind}Dataset")(missing)
