@@ -328,7 +328,7 @@ ARGUMENTS: list[Case] = [
     ("ops.mse_loss(f32(2), f32(2), reduction='average')", "ValueError", ("mse_loss", "'average'", "'mean'")),
     ("ops.interpolate(f32(1, 3, 4, 4), size=(8, 8), mode='cubic')", "ValueError", ("'cubic'", "'bicubic'")),
     ("ops.pad(f32(2, 3), [1, 1], mode='mirror')", "ValueError", ("'mirror'", "'reflect'")),
-    ("ops.softmax(f32(2, 3), dim=1)", "TypeError", ("softmax()", "'dim'")),
+    ("ops.softmax(f32(2, 3), dim=1)", "TypeError", ("softmax:", "'dim'", "axis")),
     ("ops.add(f32(2))", "TypeError", ("add()", "'other'")),
     ("ops.arange(0, 10, 0)", "ValueError", ("arange", "step=0")),
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import Union
+from typing import NoReturn, Union
 
 from mycelia.ir.dtypes import DType
 
@@ -261,6 +261,18 @@ class TensorType:
 
     def __hash__(self) -> int:
         return hash((self.dtype.code, self.shape))
+
+    def __call__(self, dtype: object = None) -> NoReturn:
+        """What ``x.type(dtype)`` is answered with, which converts in other frameworks.
+
+        Raises:
+            TypeError: always; it names the method that converts.
+        """
+        wanted = f"x.astype(mindspore.{dtype.name})" if isinstance(dtype, DType) else "x.astype(dtype)"
+        raise TypeError(
+            f"Tensor.type: here it is no method but the tensor's element type and shape, {self}; to convert "
+            f"use {wanted}, and x.dtype is the element type. Received: dtype={dtype!r}"
+        )
 
     @property
     def ndim(self) -> int:

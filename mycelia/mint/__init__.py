@@ -8,6 +8,7 @@ from mycelia.ir.dtypes import int64
 from mycelia.mint import nn, special
 from mycelia.mint.views import view
 from mycelia.ops import inplace
+from mycelia.ops.explanations import explain_public
 from mycelia.ops.function import (
     creating,
     drawing,
@@ -375,7 +376,10 @@ def randperm(n: int, *, generator: Any = None, dtype: Any = int64) -> Tensor:
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, generator: Any = None) -> Tensor:
     """Normal numbers with a mean and a standard deviation."""
     if size is None:
-        size = next(v.shape for v in (mean, std) if isinstance(v, Tensor))
+        size = next((v.shape for v in (mean, std) if isinstance(v, Tensor)), None)
+        if size is None:
+            raise TypeError("normal: size must be given where neither mean nor std is a Tensor. Received: "
+                            f"mean={mean!r}, std={std!r}")
     return _seeded(generator, drawing.normal, size, mean, std)
 
 
@@ -463,3 +467,5 @@ __all__ = [
     "triu", "trunc", "unbind", "unique_consecutive", "unsqueeze", "var", "var_mean", "vdot", "where",
     "xlogy", "zeros", "zeros_like",
 ]
+
+explain_public(__name__, globals(), __all__)

@@ -3,13 +3,11 @@ given, and the cure."""
 
 from __future__ import annotations
 
-import difflib
 import inspect
-from types import TracebackType
 from typing import Any
 
+from mycelia.ops.explanations import is_ours, unknown_argument
 from mycelia.tensor.tensor import Tensor
-from mycelia.trace.location import is_own_code
 
 
 def explain(cell: Any, args: tuple, error: Exception) -> None:
@@ -21,7 +19,7 @@ def explain(cell: Any, args: tuple, error: Exception) -> None:
     if type(error) not in (TypeError, ValueError, IndexError) or hasattr(error, "_explained"):
         return
     error._explained = True  # type: ignore[attr-defined]
-    if not _is_ours(error.__traceback__) or len(error.args) != 1 or not isinstance(error.args[0], str):
+    if not is_ours(error.__traceback__) or len(error.args) != 1 or not isinstance(error.args[0], str):
         return
     if error.args[0].startswith(f"{type(cell).__name__}.construct() "):
         error.args = (f"{error.args[0]}. It is construct{inspect.signature(cell.construct)}",)
@@ -47,13 +45,6 @@ def described(cell: Any) -> str:
 def refused(cell: Any, expected: str, received: str, cure: str) -> str:
     """The text of a refusal."""
     return f"{described(cell)}: {expected}. Received: {received}. {cure}"
-
-
-def _is_ours(trace: TracebackType | None) -> bool:
-    """Whether the package raised an error, not the user's own code."""
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return trace is not None and is_own_code(trace.tb_frame.f_code)
 
 
 def refusal_of_images(cell: Any, x: Any, channels: int, axes: int) -> str | None:
@@ -168,23 +159,6 @@ def require_known(cls: type, given: dict[str, Any]) -> None:
     if code is None or code.co_flags & (inspect.CO_VARKEYWORDS | inspect.CO_VARARGS):
         return
     known = code.co_varnames[1:code.co_argcount + code.co_kwonlyargcount]
-    for name, value in given.items():
-        if name in known:
-            continue
-        near = [spelt for spelt in SPELLINGS.get(name, ()) if spelt in known]
-        near = near or difflib.get_close_matches(name, known, 1)
-        hint = f"; here it is called {' and '.join(near)}" if near else ""
-        raise TypeError(
-            f"{cls.__name__}: has no argument {name!r}{hint}. Received: {name}={value!r:.60}. It takes "
-            f"{', '.join(known)}"
-        )
-
-
-SPELLINGS = {
-    "lr": ("learning_rate",), "bias": ("has_bias",), "groups": ("group",), "betas": ("beta1", "beta2"),
-    "padding_mode": ("pad_mode",), "in_features": ("in_channels",), "out_features": ("out_channels",),
-    "num_embeddings": ("vocab_size",), "embedding_dim": ("embedding_size",), "dim": ("axis",),
-    "normalized_axes": ("normalized_shape",), "num_channels": ("num_features",), "probability": ("p",),
-    "return_mask": ("return_indices",), "wd": ("weight_decay",), "size_average": ("reduction",),
-}
-"""Names that other frameworks have for arguments, and MindSpore's."""
+    message = unknown_argument(cls.__name__, known, given)
+    if message is not None:
+        raise TypeError(message)

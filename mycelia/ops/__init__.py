@@ -43,6 +43,7 @@ from mycelia.ops import primitives as _primitives  # noqa: F401
 from mycelia.ops import random_primitives as _random_primitives  # noqa: F401
 from mycelia.ops import summaries as _summaries  # noqa: F401
 from mycelia.ops import tensor_methods as _tensor_methods
+from mycelia.ops.explanations import explain_public
 from mycelia.ops.function import (
     activations,
     arranging,
@@ -168,6 +169,7 @@ globals().update(_PRIMITIVES)
 for _module, _names in _FUNCTIONS.items():
     for _name in _names.split():
         globals()[_name] = getattr(_module, _name)
+explain_public(__name__, globals(), __all__)
 del _module, _names, _name
 
 

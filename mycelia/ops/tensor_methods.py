@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from mycelia.ir import dtypes
 from mycelia.ops import element_methods, inplace
 from mycelia.ops.equivalents import EQUIVALENTS, Elsewhere
+from mycelia.ops.explanations import explained
 from mycelia.ops.function import (
     activations,
     creating,
@@ -373,9 +375,12 @@ def install() -> None:
         for name in names.split():
             METHODS.setdefault(name, getattr(module, name))
     METHODS.update(element_methods.METHODS)
-    for name, function in {**PROTOCOL, **METHODS}.items():
+    for name, function in PROTOCOL.items():
+        setattr(Tensor, name, function)
+    for name, function in METHODS.items():
         if name not in ("numpy", "asnumpy"):
-            setattr(Tensor, name, function)
+            plain = isinstance(function, FunctionType)
+            setattr(Tensor, name, explained(name, function, __name__) if plain else function)
     for name in EQUIVALENTS["Tensor"]:
         setattr(Tensor, name, Elsewhere("Tensor", name))
     Tensor.T = property(lambda self: shaping.transpose(self))  # type: ignore[attr-defined]

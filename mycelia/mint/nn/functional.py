@@ -5,6 +5,7 @@ from typing import Any
 
 from mycelia.ir import dtypes
 from mycelia.ops import indexing
+from mycelia.ops.explanations import explain_public
 from mycelia.ops.function import (
     activations,
     convolving,
@@ -277,3 +278,5 @@ __all__ = [
     "smooth_l1_loss", "soft_margin_loss", "softmax", "softplus", "softshrink", "tanh", "threshold",
     "threshold_", "unfold", "upsample",
 ]
+
+explain_public(__name__, globals(), __all__)
