@@ -98,6 +98,7 @@ def main() -> None:
         import mindspore
     except ImportError:
         sys.exit("MindSpore is not installed for this interpreter; run this with one that has it")
+    mindspore.runtime.launch_blocking()  # else the kind of an error depends on which thread meets it first
     for which in options.which or RECORDS:
         cases, file = RECORDS[which]
         record(mindspore, cases, options.into / file)
