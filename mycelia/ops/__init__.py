@@ -48,6 +48,7 @@ from mycelia.ops.function import (
     activations,
     arranging,
     attention,
+    blocks,
     convolving,
     creating,
     decompositions,
@@ -129,6 +130,7 @@ _FUNCTIONS = {
 for _module in (
     arranging,
     attention,
+    blocks,
     convolving,
     decompositions,
     detection,

@@ -48,7 +48,6 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
         # MindSpore's functions
         "adjoint": "x.swapaxes(-1, -2)",
         "baddbmm_ext": "ops.baddbmm(batch, batch, batch)",
-        "batch_dot": "ops.bmm(batch, batch)",
         "bidense": "nn.BiDense(3, 3, 2)(x, y)",
         "deepcopy": "x.copy()",
         "diff_ext": "ops.diff(x)",

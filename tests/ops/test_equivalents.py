@@ -51,7 +51,7 @@ MEANING = {
     "tensor": [1.0, 2.0], "tensordot": A @ B.T, "trapezoid": np.array([2.0, 8.0]),
     "unflatten": A[:, :, None], "upsample_bilinear": (2, 2, 4, 4), "view": A.reshape(3, 2),
     "upsample_nearest": IMAGES.repeat(2, 2).repeat(2, 3), "zero_": np.zeros_like(A), "adjoint": A.T,
-    "baddbmm_ext": BATCH + BATCH @ BATCH, "batch_dot": BATCH @ BATCH, "bidense": (2, 2), "deepcopy": A,
+    "baddbmm_ext": BATCH + BATCH @ BATCH, "bidense": (2, 2), "deepcopy": A,
     "diff_ext": np.diff(A), "dyn_shape": [2, 3], "einsum_ext": A @ B.T, "fills": np.full_like(A, 2),
     "isnan_ext": np.isnan(A), "matrix_diag": np.diag(V), "matrix_diag_part": np.diag(SQUARE),
     "mse_loss_ext": np.mean((A - B) ** 2), "scalar_add": np.array(5), "scalar_mul": np.array(6),
