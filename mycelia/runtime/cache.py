@@ -2,8 +2,8 @@
 
 ``MYCELIA_CACHE_DIR`` names the folder (default ``$XDG_CACHE_HOME/mycelia`` or ``~/.cache/mycelia``);
 ``MYCELIA_CACHE=off`` does without. The folder is private to its owner, since what it holds will be executed.
-An entry is written beside its place and renamed, and carries its own hash: a half-written or damaged one
-reads as absent. Whatever goes wrong with the folder costs time, never a result.
+An entry is written beside its place and renamed, and carries a hash of its key and content: a half-written,
+damaged or misplaced one reads as absent. Whatever goes wrong with the folder costs time, never a result.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import warnings
 from pathlib import Path
 
 LIMIT = 1 << 30  # bytes
-_MAGIC = b"MYCOBJ1\n"
+_MAGIC = b"MYCOBJ2\n"
 _DIGEST = 32
 
 
@@ -75,7 +75,7 @@ class ObjectCache:
         except OSError:
             return None
         content = data[len(_MAGIC) + _DIGEST :]
-        if data[: len(_MAGIC)] != _MAGIC or data[len(_MAGIC) : len(_MAGIC) + _DIGEST] != _checksum(content):
+        if data[: len(_MAGIC) + _DIGEST] != _MAGIC + _checksum(key, content):
             _remove(path)
             return None
         try:
@@ -92,7 +92,7 @@ class ObjectCache:
             handle, temporary = tempfile.mkstemp(prefix=".new-", dir=self._objects)
             try:
                 with os.fdopen(handle, "wb") as file:
-                    file.write(_MAGIC + _checksum(content) + content)
+                    file.write(_MAGIC + _checksum(key, content) + content)
                 os.replace(temporary, self._objects / key)  # type: ignore[operator]
             except BaseException:
                 _remove(Path(temporary))
@@ -158,8 +158,9 @@ class ObjectCache:
         return False
 
 
-def _checksum(content: bytes) -> bytes:
-    return hashlib.blake2b(content, digest_size=_DIGEST).digest()
+def _checksum(key: str, content: bytes) -> bytes:
+    """Of the key too: a whole entry under another's name is other code, and must read as absent."""
+    return hashlib.blake2b(key.encode() + b"\n" + content, digest_size=_DIGEST).digest()
 
 
 def _remove(path: Path) -> None:
