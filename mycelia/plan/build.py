@@ -100,8 +100,19 @@ class _Builder:
         self.steps: list[tuple[Node, Choice, list[Call | HostCall]]] = []
         self.spares: list[_Root] = []
 
+    def refuse_impossible_sizes(self) -> None:
+        """A value of more bytes than addresses would not fit the words of a plan."""
+        for node in self.graph.nodes:
+            for value in node.outputs:
+                if value.type.nbytes >= 1 << 62:  # type: ignore[operator]
+                    raise MemoryError(
+                        f"{node.op.name}: its result would be {value.type}, of {value.type.nbytes} bytes, "
+                        f"which is more than any memory"
+                    )
+
     def build(self) -> Plan:
         graph = self.graph
+        self.refuse_impossible_sizes()
         self.trace_memory()
         self.place_results()
         self.share_in_place()

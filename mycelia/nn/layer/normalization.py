@@ -214,7 +214,7 @@ class LayerNorm(Cell):
         self.beta = Parameter(initializer(beta_init, self.normalized_shape, dtype), name="beta")
 
     def construct(self, x: Tensor) -> Tensor:
-        inner = x.shape[self.begin_params_axis % x.ndim :]
+        inner = x.shape[self.begin_params_axis % x.ndim :] if x.ndim else ()
         if inner != self.normalized_shape:
             raise ValueError(
                 f"LayerNorm: the input's axes from begin_params_axis={self.begin_params_axis} must be "

@@ -152,6 +152,10 @@ class _Recurrent(Cell):
             raise ValueError(
                 f"{name}: the input must be {order}{self.input_size}]. Received: a tensor of shape {x.shape}"
             )
+        if x.shape[1 if self.batch_first else 0] == 0:
+            raise ValueError(
+                f"{name}: the input must have one step at least. Received: a tensor of shape {x.shape}"
+            )
         batch = x.shape[0] if self.batch_first else x.shape[1]
         shape = (self.num_layers * self.directions, batch, self.hidden_size)
         if hx is None:

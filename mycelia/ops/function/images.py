@@ -143,6 +143,8 @@ def group_norm(
     Raises:
         ValueError: the channels do not divide by the groups.
     """
+    if input.ndim < 2:
+        raise ValueError(f"group_norm: input must be [n, c, ...]. Received: a tensor of shape {input.shape}")
     n, c = input.shape[:2]
     if c % num_groups:
         raise ValueError(

@@ -323,11 +323,18 @@ def argsort(input: Any, axis: int = -1, descending: bool = False) -> Tensor:
 
 
 def median(input: Any, axis: int = -1, keepdims: bool = False) -> tuple[Tensor, Tensor]:
-    """The lower median along an axis, and its index."""
+    """The lower median along an axis, and its index; where there is a NaN, the first NaN and its index."""
     from mycelia.ops.function.shaping import narrow, squeeze
     values, indices = sort(input, axis)
     middle = (input.shape[axis] - 1) // 2
-    pair = tuple(narrow(t, axis, middle, 1) for t in (values, cast(indices, int64)))
+    found = (values, cast(indices, int64))
+    if values.dtype.kind == "f":  # NaN sort last, the first of them first
+        along = axis % values.ndim
+        numbers = sum(cast(comparison.Equal(values, values), int64), along, True)
+        at = selection.Select(numbers < values.shape[along], numbers, like(middle, numbers))
+        pair = tuple(indexing.GatherD(t, at, axis=along) for t in found)
+    else:
+        pair = tuple(narrow(t, axis, middle, 1) for t in found)
     return pair if keepdims else tuple(squeeze(t, axis) for t in pair)  # type: ignore[return-value]
 
 
