@@ -1,10 +1,16 @@
 """Block: consecutive rows of a pipeline, column by column, so that operations work on many rows at once."""
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+
+from mycelia.tensor.device import device
+from mycelia.tensor.storage import Storage
+
+_SMALL = 1 << 16  # bytes below which NumPy's own memory is as good
 
 # Rows of equal shape and type are one array with a leading axis; others stay a list of arrays.
 Column = np.ndarray | list[np.ndarray]
@@ -27,6 +33,24 @@ def as_array(value: Any) -> np.ndarray:
         raise TypeError(f"{type(value).__name__} is not an array of numbers or text. Received: "
                         f"{value!r:.120}")
     return array
+
+
+def room(shape: Sequence[int], dtype: Any) -> np.ndarray:
+    """An array of unset elements in memory that columns before it have given back: new pages of the system
+    cost more than most operations that fill them."""
+    dtype = np.dtype(dtype)
+    nbytes = dtype.itemsize * math.prod(shape)
+    if nbytes < _SMALL:
+        return np.empty(shape, dtype)
+    return Storage(device("CPU"), nbytes).as_numpy(dtype, shape)
+
+
+def room_like(x: np.ndarray, dtype: Any = None, shape: Sequence[int] | None = None) -> np.ndarray:
+    """`room` whose axes lie in memory in the order of those of `x`."""
+    order = sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis]))
+    extents = x.shape if shape is None else shape
+    laid = room([extents[axis] for axis in order], x.dtype if dtype is None else dtype)
+    return laid.transpose([order.index(axis) for axis in range(x.ndim)])
 
 
 def column_of(rows: Sequence[np.ndarray]) -> Column:

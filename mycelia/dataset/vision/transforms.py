@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mycelia.dataset.block import describe
+from mycelia.dataset.block import describe, room, room_like
 from mycelia.dataset.transforms.operation import Operation
 from mycelia.dataset.vision.operation import ImageOperation
 from mycelia.dataset.vision.resampling import resize
@@ -27,7 +27,7 @@ class Rescale(Operation):
         self.shift = _number("Rescale", "shift", shift)
 
     def stack(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        scaled = np.multiply(x, np.float32(self.rescale), dtype=np.float32)
+        scaled = np.multiply(x, np.float32(self.rescale), out=room_like(x, np.float32), dtype=np.float32)
         if self.shift:
             scaled += np.float32(self.shift)
         return scaled
@@ -64,9 +64,18 @@ class Normalize(Operation):
             layout = "[H, W, C]" if self.is_hwc else "[C, H, W]"
             raise ValueError(f"Normalize: must have a mean and std for each channel of an image {layout} or "
                              f"[H, W]. Received: {len(self.mean)} of them for an image {describe(x[0])}")
-        shape = (-1,) if flat or self.is_hwc else (-1, 1, 1)
-        result = np.subtract(x, self.mean.reshape(shape), dtype=np.float32)
-        result /= self.std.reshape(shape)
+        mean, std = self.mean, self.std
+        if not flat and not self.is_hwc:
+            mean, std = mean.reshape(-1, 1, 1), std.reshape(-1, 1, 1)
+        elif not flat and x.flags.c_contiguous:  # whole lines at a time, not the few channels of one pixel
+            mean, std = (np.tile(np.broadcast_to(a, channels), x.shape[2]) for a in (mean, std))
+            return self._of(x.reshape(-1, len(mean)), mean, std).reshape(x.shape)
+        return self._of(x, mean, std)
+
+    @staticmethod
+    def _of(x: np.ndarray, mean: np.ndarray, std: np.ndarray) -> np.ndarray:
+        result = np.subtract(x, mean, out=room_like(x, np.float32), dtype=np.float32)
+        result /= std
         return result
 
 
@@ -77,7 +86,12 @@ class HWC2CHW(Operation):
         if x.ndim == 3:
             return x
         _image("HWC2CHW", x)
-        return np.ascontiguousarray(x.transpose(0, 3, 1, 2))
+        x = x.transpose(0, 3, 1, 2)
+        if x.flags.c_contiguous:
+            return x
+        result = room(x.shape, x.dtype)
+        result[...] = x
+        return result
 
 
 class ToTensor(Operation):
@@ -94,7 +108,7 @@ class ToTensor(Operation):
         if x.ndim == 3:
             x = x[..., np.newaxis]
         _image("ToTensor", x)
-        scaled = np.empty((len(x), x.shape[3], *x.shape[1:3]), np.float32)
+        scaled = room((len(x), x.shape[3], *x.shape[1:3]), np.float32)
         np.multiply(x.transpose(0, 3, 1, 2), np.float32(1 / 255), out=scaled, casting="unsafe")
         return scaled.astype(self.output_type, copy=False)
 
@@ -202,7 +216,7 @@ class RandomCrop(ImageOperation):
         x, _ = self.bordered(x)
         tops = rng.integers(0, x.shape[1] - height + 1, size=len(x))
         lefts = rng.integers(0, x.shape[2] - width + 1, size=len(x))
-        result = _empty(x, height, width)
+        result = room_like(x, shape=(len(x), height, width, *x.shape[3:]))
         for i, (top, left) in enumerate(zip(tops.tolist(), lefts.tolist())):
             result[i] = x[i, top:top + height, left:left + width]
         return result
@@ -237,8 +251,12 @@ class _RandomFlip(ImageOperation):
             raise ValueError(f"{type(self).__name__}: must have an image [H, W, C] or [H, W]. Received: "
                              f"{describe(x[0])}")
         chosen = np.flatnonzero(rng.random(len(x)) < self.prob)
-        result = x.copy(order="K")
-        result[chosen] = np.flip(x[chosen], self._axis)
+        result = room_like(x)
+        result[...] = x
+        if x.flags.c_contiguous:  # pixels are moved whole
+            result[chosen] = x[chosen].take(np.arange(x.shape[self._axis])[::-1], self._axis)
+        else:
+            result[chosen] = np.flip(x, self._axis)[chosen]
         return result
 
 
@@ -310,19 +328,13 @@ def _image(operation: str, x: np.ndarray) -> None:
         raise ValueError(f"{operation}: must have an image [H, W, C] or [H, W]. Received: {describe(x[0])}")
 
 
-def _empty(x: np.ndarray, height: int, width: int) -> np.ndarray:
-    """Room for images of another size in the memory order of `x`: by pixels, or by planes as in CIFAR-10."""
-    if x.ndim == 4 and x.strides[3] > x.strides[2]:
-        return np.empty((len(x), x.shape[3], height, width), x.dtype).transpose(0, 2, 3, 1)
-    return np.empty((len(x), height, width, *x.shape[3:]), x.dtype)
-
-
 def padded(x: np.ndarray, padding: tuple[int, int, int, int], fill_value: Any, mode: Border) -> np.ndarray:
     left, top, right, bottom = padding
     widths = [(0, 0), (top, bottom), (left, right)] + [(0, 0)] * (x.ndim - 3)
     if mode != Border.CONSTANT:
         return np.pad(x, widths, mode=mode.value)
-    result = _empty(x, x.shape[1] + top + bottom, x.shape[2] + left + right)
+    bordered = (len(x), x.shape[1] + top + bottom, x.shape[2] + left + right, *x.shape[3:])
+    result = room_like(x, shape=bordered)
     result[...] = fill_value
     result[:, top:top + x.shape[1], left:left + x.shape[2]] = x
     return result
