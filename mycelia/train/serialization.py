@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import errno
 import os
 import re
 import threading
@@ -47,8 +48,7 @@ def save_checkpoint(
     """Saves parameters to a file that MindSpore reads too.
 
     The file is written beside its place and renamed when it is whole: an interrupted save leaves an earlier
-        file of the
-    name as it was.
+    file of the name as it was.
 
     Args:
         save_obj: a Cell, a list of Parameters, a list of ``{"name": str, "data": Parameter or Tensor}``, or a
@@ -57,10 +57,8 @@ def save_checkpoint(
             are made.
         integrated_save: accepted; parameters are whole in one process.
         async_save: True or ``"thread"`` copies the parameters and writes them in a thread; ``"process"``
-        copies
-            nothing and writes them in a forked process. The next save waits for it and raises its error, if
-            it
-            had one.
+            copies nothing and writes them in a forked process. The next save waits for it and raises its
+            error, if it had one.
         append_dict: more to keep, by name: int, float, bool, str, Parameter or Tensor.
         enc_key, enc_mode: encryption is not supported.
         choice_func: saves only names for which it is true.
@@ -106,7 +104,7 @@ def save_checkpoint(
     path = os.path.realpath(os.fspath(ckpt_file_name))
     if not path.endswith(f".{format}"):
         path += f".{format}"
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+    _require_place(path)
     write = write_checkpoint if format == "ckpt" else write_safetensors
     _background.wait()
     if not async_save:
@@ -115,6 +113,36 @@ def save_checkpoint(
     in_process = async_save == "process"
     kept = [(name, _host(data) if in_process else copy.copy(_host(data))) for name, data in entries]
     _background.start(lambda: write(path, kept, crc_check), in_process)
+
+
+def _require_place(path: str) -> None:
+    """Makes the folders above a file that is to be saved.
+
+    Raises:
+        OSError: they cannot be made, or the path is a folder; the message says what is in the way.
+    """
+    folder = os.path.dirname(path)
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        there = folder
+        while not os.path.lexists(there):
+            there = os.path.dirname(there)
+        if os.path.isdir(there):
+            cure = f"{there} is the last folder of it that exists: let this user write there"
+        else:
+            cure = f"{there} is a file, not a folder: move it away"
+        raise OSError(
+            error.errno,
+            f"save_checkpoint: cannot make the folder {folder} of ckpt_file_name={path!r}: "
+            f"{os.strerror(error.errno or 0)}. {cure}, or give another path",
+        ) from error
+    if os.path.isdir(path):
+        raise IsADirectoryError(
+            errno.EISDIR,
+            f"save_checkpoint: cannot write the checkpoint {path}: Is a directory. Give a file's name, e.g. "
+            f"{os.path.join(path, 'net' + os.path.splitext(path)[1])}",
+        )
 
 
 def async_ckpt_thread_status() -> bool:
@@ -244,12 +272,21 @@ def load_checkpoint(
         raise ValueError(
             f"load_checkpoint: {path} holds a graph, not parameters. Use nn.GraphCell(ms.load({path!r}))"
         )
+    if os.path.isdir(path):
+        raise ValueError(
+            f"load_checkpoint: {path} is a folder, not a checkpoint; give a file's name. "
+            f"{_checkpoints_in(path, 'It')}"
+        )
     if not path.endswith((".ckpt", ".safetensors")):
         raise ValueError(
             f"load_checkpoint: the file's name must end in .ckpt or .safetensors. Received: {path}"
         )
     if not os.path.isfile(path):
-        raise ValueError(f"load_checkpoint: the file {os.path.realpath(path)} does not exist")
+        path = os.path.realpath(path)
+        raise ValueError(
+            f"load_checkpoint: the file {path} does not exist. "
+            f"{_checkpoints_in(os.path.dirname(path), 'Its folder')}"
+        )
     if not os.path.getsize(path):
         raise DamagedCheckpoint(f"load_checkpoint: {path} is empty (0 bytes)")
     _refuse_encrypted(path)
@@ -278,6 +315,20 @@ def load_checkpoint(
     if net is not None:
         load_param_into_net(net, parameters, strict_load)
     return parameters
+
+
+def _checkpoints_in(folder: str, subject: str) -> str:
+    """What to say of a folder in which a checkpoint is looked for."""
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.endswith((".ckpt", ".safetensors")))
+    except NotADirectoryError:
+        return f"{folder} is a file, not a folder"
+    except OSError as error:
+        return f"{subject} cannot be read: {os.strerror(error.errno or 0)}"
+    if not names:
+        return f"{subject} holds no checkpoint (.ckpt or .safetensors)"
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return f"{subject} holds {', '.join(names[:5])}{more}"
 
 
 # How files begin that MindSpore has encrypted.

@@ -331,6 +331,47 @@ def test_an_unwritable_folder_is_named(tmp_path):
         save_checkpoint({"w": np.ones(4)}, str(tmp_path / "x.ckpt"))
 
 
+def test_a_place_that_cannot_hold_a_checkpoint_is_told_with_the_cure(tmp_path):
+    (tmp_path / "file").touch()
+    for name in ("file/x", "file/sub/deeper/x"):
+        with pytest.raises(OSError, match=r"save_checkpoint: cannot make the folder .*/file.* of "
+                                          r"ckpt_file_name=.*x.ckpt.*/file is a file, not a folder: move it"):
+            save_checkpoint({"w": np.ones(4)}, str(tmp_path / name))
+    (tmp_path / "d.safetensors").mkdir()
+    with pytest.raises(IsADirectoryError, match="save_checkpoint: .*Give a file's name, e.g. "
+                                                ".*d.safetensors/net.safetensors"):
+        save_checkpoint({"w": np.ones(4)}, str(tmp_path / "d.safetensors"), format="safetensors")
+    save_checkpoint({"w": np.ones(4)}, str(tmp_path / "made" / "here" / "x.ckpt"))
+    assert list(load_checkpoint(str(tmp_path / "made" / "here" / "x.ckpt"))) == ["w"]
+
+
+@pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_may_not_be_written_is_named(tmp_path):
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(PermissionError, match="is the last folder of it that exists: let this user"):
+            save_checkpoint({"w": np.ones(4)}, str(tmp_path / "a" / "b" / "x.ckpt"))
+    finally:
+        tmp_path.chmod(0o700)
+
+
+def test_loading_from_a_folder_or_from_nowhere_says_what_is_there(tmp_path):
+    with pytest.raises(ValueError, match=r"/x is a folder, not a checkpoint; .* It holds no checkpoint"):
+        (tmp_path / "x").mkdir()
+        load_checkpoint(str(tmp_path / "x"))
+    (tmp_path / "y.ckpt").mkdir()
+    for number in range(7):
+        (tmp_path / "y.ckpt" / f"net-{number}.ckpt").touch()
+    with pytest.raises(ValueError, match=r"is a folder, not .* It holds net-0.ckpt, .*net-4.ckpt and 2 more"):
+        load_checkpoint(str(tmp_path / "y.ckpt"))
+    with pytest.raises(ValueError, match=r"net-9.ckpt does not exist. Its folder holds net-0.ckpt"):
+        load_checkpoint(str(tmp_path / "y.ckpt" / "net-9.ckpt"))
+    with pytest.raises(ValueError, match=r"does not exist. .*net-0.ckpt is a file, not a folder"):
+        load_checkpoint(str(tmp_path / "y.ckpt" / "net-0.ckpt" / "x.ckpt"))
+    with pytest.raises(ValueError, match=r"does not exist. Its folder cannot be read: No such file"):
+        load_checkpoint(str(tmp_path / "none" / "x.ckpt"))
+
+
 def test_a_background_save_keeps_the_values_of_its_call_and_reports_its_error(tmp_path, monkeypatch):
     path, parameter = str(tmp_path / "x.ckpt"), Parameter(Tensor(np.zeros(1000, np.float32)), name="w")
     save_checkpoint([parameter], path, async_save=True)
