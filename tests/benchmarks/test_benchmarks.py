@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,6 @@ sys.path.insert(0, str(ROOT / "benchmarks" / "programs"))
 
 import arrays  # noqa: E402
 import kernel_clock  # noqa: E402
-import measure  # noqa: E402
 
 from benchmarks.__main__ import arguments  # noqa: E402
 from benchmarks.machine import Floors, instruction_set  # noqa: E402
@@ -169,8 +169,9 @@ def test_time_in_kernels_is_part_of_the_time():
         return ops.matmul(x, x).asnumpy()
 
     call()
-    inside, whole = kernel_clock.seconds_in_kernels(call), min(measure.timed(call)[0] for _ in range(5))
-    assert 0 < inside < 5 * whole
+    begin = time.perf_counter()
+    inside = kernel_clock.seconds_in_kernels(call)
+    assert 0 < inside < time.perf_counter() - begin
     assert 2 * 512**3 / inside < 1e13
 
 
