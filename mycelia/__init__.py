@@ -44,7 +44,7 @@ from mycelia.ir.dtypes import (
 )
 from mycelia.tensor.parameter import Parameter, ParameterTuple
 from mycelia.tensor.placeholder import Symbol
-from mycelia.tensor.tensor import Tensor
+from mycelia.tensor.tensor import Tensor, tensor  # the function takes the package's place as `ms.tensor`
 from mycelia.trace.nesting import mutable
 
 __version__ = "0.1.0"
@@ -223,6 +223,7 @@ __all__ = [
     "ops",
     "set_context",
     "set_device",
+    "tensor",
     "uint16",
     "uint32",
     "uint64",

@@ -33,6 +33,15 @@ def test_names_and_modules_are_the_same_objects(tmp_path):
         assert mycelia.nn.__name__ == "mycelia.nn" and mycelia.nn.__spec__.name == "mycelia.nn"
         assert sys.argv[1:] == ["--x", "3"] and __name__ == "__main__"
         assert context.GRAPH_MODE == ms.GRAPH_MODE == 0
+        assert ms.tensor([1, 2], ms.float16).dtype is ms.float16
+        assert ms.tensor(shape=2, dtype=ms.int8).shape == (2,)
+        assert ms.jit(lambda x: x + ms.tensor([1.0, 2.0]))(ms.tensor([1.0])).asnumpy().tolist() == [2.0, 3.0]
+        from mindspore.common import mutable
+        from mindspore.common.api import jit
+        from mindspore.dataset.core.config import set_seed
+        from mindspore.dataset.text.utils import Vocab
+        from mindspore.nn.layer.basic import Dense, Dropout
+        assert mutable is ms.mutable and jit is ms.jit and Dense is nn.Dense
         print(Tensor([1.0]) + 1)
         """,
         tmp_path=tmp_path,

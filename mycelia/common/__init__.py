@@ -30,6 +30,18 @@ _LATER = {
     "pytype_to_dtype": "dtype",
 }
 
+# MindSpore has these here too.
+_OF_THE_PACKAGE = (
+    "JitConfig",
+    "RowTensor",
+    "jit",
+    "jit_class",
+    "lazy_inline",
+    "mutable",
+    "no_inline",
+    "tensor",
+)
+
 __all__ = [
     "Parameter",
     "ParameterTuple",
@@ -48,12 +60,15 @@ __all__ = [
     "uint64",
     "uint8",
     *_LATER,
+    *_OF_THE_PACKAGE,
 ]
 
 
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
+    if name in _OF_THE_PACKAGE:
+        return getattr(import_module("mycelia"), name)
     if name in _LATER:
         return getattr(import_module(f"mycelia.common.{_LATER[name]}"), name)
     if name in ("dtype", "initializer", "seed", "context", "device_context"):

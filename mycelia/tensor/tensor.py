@@ -322,3 +322,19 @@ def _initialised(shape: Sequence[int] | int | None, dtype: DType | None, init: A
     if init is not None:
         init(array)
     return array
+
+
+def tensor(
+    input_data: Any = None, dtype: DType | None = None, shape: Any = None, init: Any = None,
+    const_arg: bool = False, device: str | None = None,
+) -> Tensor:
+    """A new Tensor: the function that MindSpore offers beside the class.
+
+    Args:
+        input_data, dtype, shape, init, const_arg, device: as of `Tensor`.
+
+    Example:
+        >>> ms.tensor([1.0, 2.0]).dtype
+        mindspore.float32
+    """
+    return Tensor(input_data, dtype, shape, init, const_arg=const_arg, device=device)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -74,3 +76,9 @@ def test_doctor_looks_over_the_machine():
 def test_help(command):
     done = invoke(command, "--help")
     assert done.exit_code == 0 and "Usage" in done.output
+
+
+def test_the_module_is_the_command():
+    done = subprocess.run([sys.executable, "-m", "mycelia", "--help"], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.startswith("Usage: mycelia"), done.stderr
+    assert "doctor" in done.stdout
