@@ -156,8 +156,23 @@ def test_names_in_checkpoints():
             lambda: nn.GRU(2, 3)(Tensor(np.ones((2, 3, 2), np.float32)), None, Tensor(np.ones(2, np.int32))),
             ValueError,
         ),
+        (lambda: nn.GRU(2, 3)(Tensor(np.ones((2, 1, 2), np.float32)), seq_length=[2]), TypeError),
     ],
 )
 def test_wrong_arguments(make, error):
     with pytest.raises(error, match="Received"):
         make()
+
+
+@pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
+@pytest.mark.parametrize(
+    ("x", "h", "words"), [((2, 5), (2, 3), "x must be .batch, 4., as input_size"),
+                          ((2, 4), (2, 5), "hx must be .batch, 3., as hidden_size"),
+                          ((4,), (2, 3), "x must be .batch, 4.")],
+)
+def test_a_cell_names_the_argument_that_does_not_fit(kind, x, h, words):
+    state = Tensor(np.ones(h, np.float32))
+    with pytest.raises(ValueError, match=f"{kind}Cell: {words}"):
+        getattr(nn, f"{kind}Cell")(4, 3)(
+            Tensor(np.ones(x, np.float32)), (state, state) if kind == "LSTM" else state
+        )

@@ -114,6 +114,15 @@ class _StepCell(Cell):
         self.bias_hh = parameter("bias_hh", rows) if has_bias else None
 
     def stepped(self, step: Callable[..., Any], x: Tensor, state: Any) -> Any:
+        for name, tensor, extent, argument in (
+            ("x", x, self.input_size, "input_size"),
+            *(("hx", h, self.hidden_size, "hidden_size") for h in (state if self.pieces == 4 else (state,))),
+        ):
+            if tensor.ndim != 2 or tensor.shape[1] != extent:
+                raise ValueError(
+                    f"{self.cls_name}: {name} must be [batch, {extent}], as {argument} says. Received: a "
+                    f"tensor of shape {tensor.shape}"
+                )
         return step(dense(x, self.weight_ih, self.bias_ih), state, (self.weight_hh, self.bias_hh))
 
 

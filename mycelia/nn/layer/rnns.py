@@ -120,6 +120,12 @@ class _Recurrent(Cell):
         if self.batch_first:
             x = Transpose(x, perm=(1, 0, 2))
         if seq_length is not None:
+            if not isinstance(seq_length, Tensor):
+                raise TypeError(
+                    f"{self.cls_name}: seq_length must be a Tensor of integers, one for each sequence. "
+                    f"Received: {seq_length!r:.80} (of type {type(seq_length).__name__}). "
+                    "Wrap it: Tensor(seq_length, mindspore.int32)"
+                )
             if not seq_length.dtype.is_integer or seq_length.shape != x.shape[1:2]:
                 raise (ValueError if seq_length.dtype.is_integer else TypeError)(
                     f"{self.cls_name}: seq_length must hold one integer for each of {x.shape[1]} sequences. "
