@@ -16,7 +16,7 @@ from mycelia.dataset.dataset import (
     read_exactly,
 )
 from mycelia.dataset.randomness import Draws
-from mycelia.dataset.workers import user_line
+from mycelia.dataset.workers import note_once, user_line
 
 
 class BatchInfo:
@@ -157,11 +157,14 @@ def padded(operation: str, name: str, column: Column, pad_info: dict[str, Any]) 
     longest = [max(extents) for extents in zip(*(row.shape for row in rows))]
     wanted_shape = [None] * len(longest) if shape is None else shape
     target = [extent if wanted is None else wanted for wanted, extent in zip(wanted_shape, longest)]
-    for wanted, extent in zip(target, longest):
-        if wanted < extent:
-            raise RuntimeError(f"{operation}: column {name!r} has a row longer than pad_info's shape "
-                               f"{list(wanted_shape)}: {extent} > {wanted}")
+    if any(wanted < extent for wanted, extent in zip(target, longest)):
+        note_once(
+            f"{operation} {name}",
+            f"{operation}: column {name!r} has a row longer than pad_info's shape {list(wanted_shape)}, as "
+            f"far as to {longest}, and is cut off there, as in MindSpore. None in pad_info keeps all of it",
+        )
     result = np.full((len(rows), *target), 0 if value is None else value, rows[0].dtype)
     for i, row in enumerate(rows):
-        result[(i, *map(slice, row.shape))] = row
+        kept = tuple(slice(min(extent, to)) for extent, to in zip(row.shape, target))
+        result[(i, *kept)] = row[kept]
     return result

@@ -36,7 +36,7 @@ def report_recompilation(function: Any, family: list[Any], types: list[TensorTyp
 def _reason(last: Any, types: list[TensorType]) -> str:
     for i, (old, new) in enumerate(zip(last.types, types)):
         if str(old) != str(new) and not _fits(old, new):
-            return f"tensor argument {i} was {old} and is now of another size"
+            return f"tensor argument {i} was {old} and is now {new}"
     failed = last.guards.failed
     if failed is not None:
         now = failed.get()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
 from mycelia.ir.dtypes import DType, bfloat16, float16, float32
 from mycelia.ops.precision import Policy
+from mycelia.trace.location import user_location
 
 LEVELS = ("O0", "O1", "O2", "O3", "auto")
 _DTYPES = (float16, bfloat16)
@@ -242,6 +244,22 @@ def _keep_wide(network: Any, kinds: list[type], output: DType | None) -> None:
 _KEEPS_NORMS = {"O0": False, "O1": False, "O2": True, "O3": False, "auto": False}
 
 
+def _warn_of_another_scale(optimizer: Any, scale: float) -> None:
+    """Without an update cell nobody but the optimizer divides gradients by the scale of the loss."""
+    given = getattr(optimizer, "loss_scale", scale)
+    if given != scale:
+        place = user_location()
+        warnings.warn_explicit(
+            f"the loss is scaled by {scale}, but the optimizer divides gradients by {given}: each update is "
+            f"{scale / given:g} times what the learning rate says. Give the optimizer the same number, "
+            f"nn.{type(optimizer).__name__}(..., loss_scale={float(scale)}), or make the manager with "
+            "drop_overflow_update=True",
+            UserWarning,
+            place.file if place else "<unknown>",
+            place.line if place else 1,
+        )
+
+
 def build_train_network(
     network: Any,
     optimizer: Any,
@@ -300,5 +318,6 @@ def build_train_network(
         return nn.TrainOneStepCell(network, optimizer)
     update = manager.get_update_cell()
     if update is None:
+        _warn_of_another_scale(optimizer, manager.get_loss_scale())
         return nn.TrainOneStepCell(network, optimizer, sens=manager.get_loss_scale())
     return nn.TrainOneStepWithLossScaleCell(network, optimizer, scale_sense=update)

@@ -118,8 +118,16 @@ def test_per_batch_map_and_padding():
     assert values(ragged.padded_batch(3, pad_info={"x": ([4], -1)})) == [
         [[0, -1, -1, -1], [0, 1, -1, -1], [0, 1, 2, -1]]
     ]
-    with pytest.raises(RuntimeError, match="column 'x' has a row longer than pad_info's shape"):
-        values(ragged.padded_batch(3, pad_info={"x": ([2], 0)}))
+
+
+def test_padded_batch_cuts_longer_rows_and_says_so(monkeypatch):
+    from mycelia.dataset import workers
+
+    monkeypatch.setattr(workers, "_noted", set())
+    ragged = ds.GeneratorDataset(lambda: ((np.arange(i + 1),) for i in range(3)), ["x"])
+    with pytest.warns(UserWarning, match=r"column 'x' has a row longer than pad_info's shape \[2\]"):
+        got = values(ragged.padded_batch(3, pad_info={"x": ([2], -1)}))
+    assert got == [[[0, -1], [0, 1], [0, 1]]]
 
 
 def test_splitting():

@@ -1,6 +1,8 @@
 """Mixed precision: dtypes between layers as MindSpore's, parameters that stay float32, loss scales."""
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -143,6 +145,18 @@ WRONG = [(lambda: amp.auto_mixed_precision(3, "O1"), TypeError, "must be a Cell"
 def test_wrong_uses(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_a_scale_that_the_optimizer_does_not_know_is_said():
+    manager = amp.FixedLossScaleManager(1024.0, drop_overflow_update=False)
+    net = Net()
+    with pytest.warns(UserWarning, match=r"scaled by 1024.0, but .* by 1.0.*loss_scale=1024.0"):
+        optimizer = nn.Momentum(net.trainable_params(), 0.1, 0.9)
+        amp.build_train_network(net, optimizer, loss_scale_manager=manager)
+    fitting = nn.Momentum(net.trainable_params(), 0.1, 0.9, loss_scale=1024.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        amp.build_train_network(net, fitting, loss_scale_manager=manager)
 
 
 # -- loss scales -------------------------------------------------------------------------------------------
