@@ -176,3 +176,21 @@ def test_a_cell_names_the_argument_that_does_not_fit(kind, x, h, words):
         getattr(nn, f"{kind}Cell")(4, 3)(
             Tensor(np.ones(x, np.float32)), (state, state) if kind == "LSTM" else state
         )
+
+
+@pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
+def test_float64_inputs_are_computed_in_float64(kind):
+    layer = getattr(nn, kind)(4, 3)
+    x = np.random.default_rng(5).standard_normal((6, 2, 4))
+    y = layer(Tensor(x))[0]
+    assert y.dtype is ms.float64
+    single = layer(Tensor(x.astype(np.float32)))[0].asnumpy()
+    assert 0 < np.abs(y.asnumpy() - single).max() < 1e-6
+    if kind != "RNN":
+        return  # their formulas are held in float32 above
+    weights = [getattr(layer, f"{part}_list")[0].asnumpy() for part in ("w_ih", "w_hh", "b_ih", "b_hh")]
+    w_ih, w_hh, b_ih, b_hh = (w.astype(np.float64) for w in weights)
+    h = np.zeros((2, 3))
+    for t in range(6):
+        h = np.tanh(x[t] @ w_ih.T + b_ih + h @ w_hh.T + b_hh)
+        np.testing.assert_allclose(y.asnumpy()[t], h, rtol=1e-13, atol=1e-14)

@@ -13,7 +13,7 @@ from typing import Any
 
 from mycelia.autodiff import custom
 from mycelia.common.initializer import Uniform, initializer
-from mycelia.ir.dtypes import DType, float16, float32
+from mycelia.ir.dtypes import DType, float16, float32, float64
 from mycelia.nn.arguments import positive_int
 from mycelia.nn.cell import Cell
 from mycelia.ops.activation import ReLU, Sigmoid
@@ -80,8 +80,10 @@ def require_states(owner: str, **tensors: Any) -> None:
                 f"{owner}: {name} must be a Tensor. Received: {tensor!r:.80} (of type "
                 f"{type(tensor).__name__})"
             )
-        if tensor.dtype not in (float32, float16):
-            raise TypeError(f"{owner}: {name} must be float32 or float16. Received: {name} of {tensor.dtype}")
+        if tensor.dtype not in (float32, float16, float64):
+            raise TypeError(
+                f"{owner}: {name} must be float32, float16 or float64. Received: {name} of {tensor.dtype}"
+            )
         first = first or tensor.dtype
         if tensor.dtype is not first:
             raise TypeError(
