@@ -148,6 +148,10 @@ _LAZY |= dict.fromkeys(
     ],
     "runtime.streams",
 )
+_LAZY |= dict.fromkeys(
+    ["byte", "cdouble", "cfloat", "double", "half", "long", "short"],
+    "common.dtype",
+)
 _SUBMODULES = frozenset(
     [
         "_checkparam",
@@ -175,6 +179,8 @@ _SUBMODULES = frozenset(
 
 
 def __getattr__(name: str) -> Any:
+    if name in ("bool", "int", "float"):  # not among what `import *` gives
+        return getattr(importlib.import_module("mycelia.common.dtype"), name)
     if name in _LAZY:
         module = importlib.import_module(f"mycelia.{_LAZY[name]}")
         value = getattr(module, name, module)

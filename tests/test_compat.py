@@ -36,6 +36,8 @@ def test_names_and_modules_are_the_same_objects(tmp_path):
         assert ms.tensor([1, 2], ms.float16).dtype is ms.float16
         assert ms.tensor(shape=2, dtype=ms.int8).shape == (2,)
         assert ms.jit(lambda x: x + ms.tensor([1.0, 2.0]))(ms.tensor([1.0])).asnumpy().tolist() == [2.0, 3.0]
+        assert [ms.bool, ms.int, ms.float, ms.dtype.float] == [ms.bool_, ms.int32, ms.float32, ms.float32]
+        assert [ms.half, ms.double, ms.long, ms.cfloat] == [ms.float16, ms.float64, ms.int64, ms.complex64]
         from mindspore.common import mutable
         from mindspore.common.api import jit
         from mindspore.dataset.core.config import set_seed

@@ -31,6 +31,7 @@ Type = DType
 byte, short, intc, long, int_, intp = int8, int16, int32, int64, int64, int64
 ubyte, ushort, uintc, uint, uintp = uint8, uint16, uint32, uint64, uint64
 half, single, double, float_ = float16, float32, float64, float64
+cfloat, cdouble = complex64, complex128
 
 int_type = (int8, int16, int32, int64)
 uint_type = (uint8, uint16, uint32, uint64)
@@ -105,12 +106,23 @@ def _require(dtype: Any, function: str) -> None:
         )
 
 
+_SPELT_AS_BUILTINS = {"bool": bool_, "int": int32, "float": float32}  # as globals they would hide Python's
+
+
+def __getattr__(name: str) -> DType:
+    if name in _SPELT_AS_BUILTINS:
+        return _SPELT_AS_BUILTINS[name]
+    raise AttributeError(f"module 'mycelia.common.dtype' has no attribute {name!r}")
+
+
 __all__ = [
     "Type",
     "all_types",
     "bfloat16",
     "bool_",
     "byte",
+    "cdouble",
+    "cfloat",
     "complex128",
     "complex64",
     "double",
