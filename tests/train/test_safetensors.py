@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import json
 import os
@@ -169,9 +170,13 @@ def test_a_background_save_keeps_the_values_of_its_call(tmp_path, how, form):
 
 
 def test_an_error_in_the_process_comes_with_the_next_save(tmp_path, monkeypatch):
-    (tmp_path / "x.ckpt").mkdir()
+    def full(*paths):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "replace", full)  # the process is forked, and finds the same
     save_checkpoint({"w": np.ones(4)}, str(tmp_path / "x.ckpt"), async_save="process")
-    with pytest.raises(OSError, match="process of its own failed: .*Is a directory"):
+    monkeypatch.undo()
+    with pytest.raises(OSError, match="process of its own failed: .*the disk is full"):
         save_checkpoint({"w": np.ones(4)}, str(tmp_path / "y.ckpt"))
 
 
