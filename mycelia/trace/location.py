@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+import warnings
 from types import CodeType, FrameType
 
 from mycelia.ir.graph import Location
@@ -47,3 +48,10 @@ def user_location(depth: int = 1) -> Location | None:
         return None
     code = frame.f_code
     return Location(code.co_filename, frame.f_lineno, code.co_name)
+
+
+def warn_user(message: str) -> None:
+    """A UserWarning at the line of the user's program, however deep in the package the call is."""
+    place = user_location()
+    file, line = (place.file, place.line) if place else ("<unknown>", 1)
+    warnings.warn_explicit(message, UserWarning, file, line)

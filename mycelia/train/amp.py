@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
 from mycelia.ir.dtypes import DType, bfloat16, float16, float32
 from mycelia.ops.precision import Policy
-from mycelia.trace.location import user_location
+from mycelia.trace.location import warn_user
 
 LEVELS = ("O0", "O1", "O2", "O3", "auto")
 _DTYPES = (float16, bfloat16)
@@ -248,15 +247,11 @@ def _warn_of_another_scale(optimizer: Any, scale: float) -> None:
     """Without an update cell nobody but the optimizer divides gradients by the scale of the loss."""
     given = getattr(optimizer, "loss_scale", scale)
     if given != scale:
-        place = user_location()
-        warnings.warn_explicit(
+        warn_user(
             f"the loss is scaled by {scale}, but the optimizer divides gradients by {given}: each update is "
             f"{scale / given:g} times what the learning rate says. Give the optimizer the same number, "
             f"nn.{type(optimizer).__name__}(..., loss_scale={float(scale)}), or make the manager with "
-            "drop_overflow_update=True",
-            UserWarning,
-            place.file if place else "<unknown>",
-            place.line if place else 1,
+            "drop_overflow_update=True"
         )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from mycelia.common.parallel_context import ParallelMode
-from mycelia.trace.location import user_location
+from mycelia.trace.location import warn_user
 from mycelia.train.amp import LEVELS, build_train_network
 from mycelia.train.callback.base import CallbackList, CallbackParam, RunContext
 from mycelia.train.callback.progress import StepTimes, progress
@@ -205,14 +205,13 @@ class Model:
         if _versions(self._train_network) != before or _holds_optimizer(self._train_network):
             return
         loss = None if self._loss_fn is None else type(self._loss_fn).__name__
-        place = user_location()
-        warnings.warn_explicit(
+        warn_user(
             f"Model.train: nothing is trained: there is no optimizer, and the first step has changed none of "
             f"the network's {len(before)} trainable parameters. Received: Model(network="
             f"{type(self._network).__name__}, loss_fn={loss}, optimizer=None). Give the Model an optimizer, "
             "such as nn.Adam(network.trainable_params()), or a network that is a training step of its own, "
-            "such as nn.TrainOneStepCell(network_with_loss, optimizer)",
-            UserWarning, place.file if place else "<unknown>", place.line if place else 1)
+            "such as nn.TrainOneStepCell(network_with_loss, optimizer)"
+        )
 
     def _validate(self, dataset: Any, every: CallbackList, run: CallbackParam) -> None:
         """The evaluation between two epochs of `fit`; leaves its results in the run for the callbacks."""
